@@ -207,13 +207,15 @@ def sharper(old: FailureCause | None, new: FailureCause | None) -> FailureCause 
     """The cause to keep when ``new`` comes to light after ``old``.
 
     A cause of a sharper source wins; of two from one source the first stays, but a later reading of the *exit* (with the
-    last lines and the counters) takes the place of an earlier one. How the process ended is added to a cause that stays.
+    last lines and the counters) takes the place of an earlier one. A cause that stays gains what it lacked: how the process
+    ended, and the lines it left.
     """
     if old is None or new is None:
         return old if new is None else new
-    better = rank(new) < rank(old) or (rank(new) == rank(old) and new.source is Source.EXIT and old.source is Source.EXIT)
+    better = rank(new) < rank(old) or (
+        rank(new) == rank(old) and new.source is Source.EXIT and old.source is Source.EXIT
+    )
     if better:
-        return msgspec.structs.replace(new, phase=old.phase if new.phase is Phase.UNKNOWN else new.phase)
-    if old.exit is None and new.exit is not None:
-        return msgspec.structs.replace(old, exit=new.exit)
-    return old
+        phase = old.phase if new.phase is Phase.UNKNOWN else new.phase
+        return msgspec.structs.replace(new, phase=phase, exit=new.exit or old.exit)
+    return msgspec.structs.replace(old, exit=old.exit or new.exit, evidence=old.evidence or new.evidence)

@@ -39,17 +39,17 @@ class Sampling(msgspec.Struct, frozen=True, omit_defaults=True):
 # Supervisor to worker.
 
 
-class LoadModel(Message, tag="load"):
+class LoadModel(Message, frozen=True, tag="load"):
     """Load the model in a directory of mlx-lm's format."""
 
     directory: str
 
 
-class UnloadModel(Message, tag="unload"):
+class UnloadModel(Message, frozen=True, tag="unload"):
     """Let go of the model and of its memory; answered with ``ModelUnloaded``."""
 
 
-class Generate(Message, tag="generate"):
+class Generate(Message, frozen=True, tag="generate"):
     """Answer a prompt: either ``turns`` through the chat template, or ``text`` as it is."""
 
     request: int
@@ -59,20 +59,20 @@ class Generate(Message, tag="generate"):
     credit: int = CREDIT
 
 
-class Credit(Message, tag="credit"):
+class Credit(Message, frozen=True, tag="credit"):
     """The reader took ``chunks`` more."""
 
     request: int
     chunks: int
 
 
-class CancelRequest(Message, tag="cancel"):
+class CancelRequest(Message, frozen=True, tag="cancel"):
     """Stop a request between two tokens or two prefill steps; answered with its end. An unknown id is not an error."""
 
     request: int
 
 
-class Stop(Message, tag="stop"):
+class Stop(Message, frozen=True, tag="stop"):
     """End: drop every request, let go of the memory, say ``Bye``, exit with 0."""
 
 
@@ -93,7 +93,7 @@ class Gauge(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True):
     """Freed by MLX, not yet given back."""
 
 
-class Hello(Message, tag="hello"):
+class Hello(Message, frozen=True, tag="hello"):
     """First message of a worker: it is up and reads."""
 
     protocol: int
@@ -102,13 +102,13 @@ class Hello(Message, tag="hello"):
     """Python's, and those of the engine's packages as far as they are known before they are imported."""
 
 
-class Beat(Message, tag="beat"):
+class Beat(Message, frozen=True, tag="beat"):
     """The process lives. From a thread of its own, so it says nothing about progress."""
 
     gauge: Gauge = Gauge()
 
 
-class LoadStep(Message, tag="load_step"):
+class LoadStep(Message, frozen=True, tag="load_step"):
     """The load moved on. ``step`` is ``importing``, ``weights`` or ``warm-up``; ``done`` of ``total`` where it counts."""
 
     step: str
@@ -116,7 +116,7 @@ class LoadStep(Message, tag="load_step"):
     total: int = 0
 
 
-class ModelLoaded(Message, tag="loaded"):
+class ModelLoaded(Message, frozen=True, tag="loaded"):
     """The model answers."""
 
     context: int
@@ -126,11 +126,11 @@ class ModelLoaded(Message, tag="loaded"):
     seconds: float = 0.0
 
 
-class ModelUnloaded(Message, tag="unloaded"):
+class ModelUnloaded(Message, frozen=True, tag="unloaded"):
     """The model is gone and its memory is given back."""
 
 
-class Need(Message, tag="need"):
+class Need(Message, frozen=True, tag="need"):
     """Before an allocation-heavy step: how much it is about to need against what is free (both in bytes)."""
 
     what: str
@@ -138,14 +138,14 @@ class Need(Message, tag="need"):
     headroom: int
 
 
-class Started(Message, tag="started"):
+class Started(Message, frozen=True, tag="started"):
     """The worker took the request up and begins its prefill."""
 
     request: int
     prompt_tokens: int
 
 
-class PrefillStep(Message, tag="prefill"):
+class PrefillStep(Message, frozen=True, tag="prefill"):
     """``done`` of ``total`` prompt tokens are in the cache."""
 
     request: int
@@ -153,7 +153,7 @@ class PrefillStep(Message, tag="prefill"):
     total: int
 
 
-class Chunk(Message, tag="chunk"):
+class Chunk(Message, frozen=True, tag="chunk"):
     """A piece of the answer. Costs one credit."""
 
     request: int
@@ -162,7 +162,7 @@ class Chunk(Message, tag="chunk"):
     """Tokens generated since the last chunk. 0 for text that was held back and is now let go."""
 
 
-class Ended(Message, tag="ended"):
+class Ended(Message, frozen=True, tag="ended"):
     """The request is over: ``stop`` (the model or a stop string ended it), ``length`` or ``cancelled``."""
 
     request: int
@@ -171,7 +171,7 @@ class Ended(Message, tag="ended"):
     """Tokens generated in all."""
 
 
-class Refused(Message, tag="refused"):
+class Refused(Message, frozen=True, tag="refused"):
     """This request failed and nothing else did. ``kind`` is a value of ``fsm.RequestErrorKind``."""
 
     request: int
@@ -180,7 +180,7 @@ class Refused(Message, tag="refused"):
     traceback: str = ""
 
 
-class Fatal(Message, tag="fatal"):
+class Fatal(Message, frozen=True, tag="fatal"):
     """The worker can't go on and ends. Sent before it does."""
 
     exception: str
@@ -191,7 +191,7 @@ class Fatal(Message, tag="fatal"):
     """A value of ``fsm.Phase``."""
 
 
-class Bye(Message, tag="bye"):
+class Bye(Message, frozen=True, tag="bye"):
     """Last message after ``Stop``: everything is let go of, exit code 0 follows."""
 
 
