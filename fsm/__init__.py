@@ -4,6 +4,7 @@ Give a :class:`Lifecycle` the events in the order in which they were seen; each 
 (effects) and what to write down (the record). ``runner`` is the package that does it for real.
 """
 
+from fsm.context import Facts
 from fsm.effects import (
     Announce,
     AnyEffect,
@@ -58,7 +59,7 @@ from fsm.events import (
     WorkerFailed,
 )
 from fsm.failure import Certainty, Exit, FailureCause, Kind, OomScope, Phase, Source
-from fsm.lifecycle import Facts, Lifecycle
+from fsm.lifecycle import Lifecycle
 from fsm.record import Record, RequestChange, Step
 from fsm.requests import RequestMachine
 from fsm.states import Activity, Deadline, Process, RequestErrorKind, RequestState, State, Verdict

@@ -21,6 +21,7 @@ their own (``requests.py``); this one owns them and lets them end with it.
 import msgspec
 
 from fsm.blame import cause_of
+from fsm.context import GUARDS, Context, Facts
 from fsm.effects import (
     Announce,
     AnyEffect,
@@ -44,8 +45,6 @@ from fsm.events import (
     AnyEvent,
     Cancel,
     Event,
-    Exited,
-    Hello,
     LoadProgress,
     RequestDone,
     RequestEnded,
@@ -54,11 +53,11 @@ from fsm.events import (
     Settled,
     Submit,
 )
-from fsm.failure import FailureCause, Kind, Phase, sharper
+from fsm.failure import Kind, Phase, sharper
 from fsm.record import Record, RequestChange, Step
 from fsm.requests import RequestMachine
 from fsm.states import Activity, Deadline, Process, RequestErrorKind, RequestState, State, Verdict
-from fsm.table import Guard, Holder, Row, Table, guards
+from fsm.table import Holder, Row, Table
 
 IDLE, LOADING, RUNNING, FAILED, SHUTDOWN = (state.value for state in State)
 LIVE = (IDLE, LOADING, RUNNING)
@@ -93,95 +92,6 @@ WORLD = (
     "settled",
 )
 """``drained`` is the one that comes from inside: the last request of this incarnation has ended."""
-
-
-class Facts(msgspec.Struct, frozen=True):
-    """What stands beside the state."""
-
-    incarnation: int
-    process: Process = Process.ABSENT
-    activity: Activity = Activity.NONE
-    done: int = 0
-    total: int = 0
-    bye: bool = False
-    """The worker said that it let go of everything."""
-    settled: bool = False
-    cause: FailureCause | None = None
-
-
-class Context(msgspec.Struct, frozen=True):
-    """What a guard may look at: the facts, the event, and how many requests are where."""
-
-    facts: Facts
-    event: Event
-    queued: int = 0
-    prefill: int = 0
-    decode: int = 0
-    cancelling: int = 0
-    last_request: int = 0
-
-    @property
-    def requests(self) -> int:
-        """Requests that have not ended."""
-        return self.queued + self.prefill + self.decode
-
-
-def _stale(context: Context) -> bool:
-    return context.event.incarnation != context.facts.incarnation
-
-
-def _crashed(context: Context) -> bool:
-    event = context.event
-    if not isinstance(event, Exited) or event.ours or context.facts.bye:
-        return False
-    return event.exit.signal is not None or event.exit.code not in (0, None)
-
-
-def _drainable(context: Context) -> bool:
-    return context.requests > 0 and context.facts.activity in (Activity.SERVING, Activity.DRAINING)
-
-
-def _settled_as_oom(context: Context) -> bool:
-    event = context.event
-    return isinstance(event, Settled) and event.cause is not None and event.cause.kind is Kind.OOM
-
-
-def _other_protocol(context: Context) -> bool:
-    return isinstance(context.event, Hello) and not context.event.protocol_ok
-
-
-def _id_used(context: Context) -> bool:
-    return isinstance(context.event, Submit) and context.event.request <= context.last_request
-
-
-GUARDS: dict[str, Guard[Context]] = guards(
-    ("stale", "about another incarnation", _stale),
-    ("settled", "settled", lambda c: c.facts.settled),
-    ("absent", "no process", lambda c: c.facts.process is Process.ABSENT),
-    ("spawning", "process being started", lambda c: c.facts.process is Process.SPAWNING),
-    ("starting", "process not up yet", lambda c: c.facts.process is Process.STARTING),
-    ("coming", "process on its way", lambda c: c.facts.process in (Process.SPAWNING, Process.STARTING)),
-    ("up", "process up", lambda c: c.facts.process is Process.UP),
-    ("gone", "process gone", lambda c: c.facts.process is Process.GONE),
-    ("other protocol", "another protocol version", _other_protocol),
-    ("drainable", "requests under way, none cancelled for the unload", _drainable),
-    ("serving", "admission open", lambda c: c.facts.activity is Activity.SERVING),
-    (
-        "serving, requests",
-        "admission open, requests under way",
-        lambda c: c.facts.activity is Activity.SERVING and c.requests > 0,
-    ),
-    ("unloading", "unloading", lambda c: c.facts.activity is Activity.UNLOADING),
-    ("draining", "draining", lambda c: c.facts.activity is Activity.DRAINING),
-    ("emptying", "draining or cancelling", lambda c: c.facts.activity in (Activity.DRAINING, Activity.CANCELLING)),
-    ("asking", "asked to end", lambda c: c.facts.activity is Activity.ASKING),
-    ("terminating", "SIGTERM sent", lambda c: c.facts.activity is Activity.TERMINATING),
-    ("killing", "SIGKILL sent", lambda c: c.facts.activity is Activity.KILLING),
-    ("not signalled", "no signal sent yet", lambda c: c.facts.activity in (Activity.DRAINING, Activity.ASKING)),
-    ("crashed", "by no signal of ours, code not 0, before bye", _crashed),
-    ("oom seen", "evidence of an out-of-memory", _settled_as_oom),
-    ("id used", "id used before", _id_used),
-)
 
 
 def _refuse(id: str, source: tuple[str, ...], trigger: str, why: str, guard: str = "") -> Row:
@@ -247,9 +157,9 @@ ROWS: tuple[Row, ...] = (
         why="The worker gave the memory back; the process stays."),
 
     # Requests come in. What becomes of them is the request machine's.
-    Row(id="Q1", source=(RUNNING,), trigger=("submit",), guard="id used", verdict=Verdict.REFUSED,
+    Row(id="B1", source=(RUNNING,), trigger=("submit",), guard="id used", verdict=Verdict.REFUSED,
         why="an id is never used twice; take a higher one."),
-    Row(id="Q2", source=(RUNNING,), trigger=("submit",), guard="serving", why="Accepted: it will get exactly one outcome."),
+    Row(id="B2", source=(RUNNING,), trigger=("submit",), guard="serving", why="Accepted: it will get exactly one outcome."),
 
     # It fails. First whatever proves an out-of-memory: it holds in a shutdown too.
     Row(id="F0", source=(IDLE,), trigger=("oom", "worker_failed", "protocol_broken", "hung"), guard="absent", dest=FAILED,
@@ -263,7 +173,8 @@ ROWS: tuple[Row, ...] = (
     Row(id="F4", source=(FAILED,), trigger=("oom",), blames=True, why="An out-of-memory is the sharpest cause."),
     Row(id="F5", source=LIVE, trigger=("worker_failed",), dest=FAILED, blames=True, sets=_TO_TERMINATE, effects=(Terminate(),),
         why="The worker says that it can't go on."),
-    Row(id="F6", source=(FAILED,), trigger=("worker_failed",), blames=True, why="The worker's word is sharper than what was seen from outside."),
+    Row(id="F6", source=(FAILED,), trigger=("worker_failed",), blames=True,
+        why="The worker's word is sharper than what was seen from outside."),
     Row(id="F7", source=LIVE, trigger=("protocol_broken",), dest=FAILED, blames=True, sets=_TO_TERMINATE, effects=(Terminate(),),
         why="Nothing it says could be trusted."),
     Row(id="F8", source=LIVE, trigger=("hung",), dest=FAILED, blames=True, sets=_TO_KILL, effects=(DumpStacks(), Kill()),
@@ -303,8 +214,8 @@ ROWS: tuple[Row, ...] = (
     Row(id="S11", source=ENDING, trigger=("kill_timeout",), guard="killing", sets={"activity": Activity.SETTLING}, effects=(GiveUp(),),
         why="Even SIGKILL did not end it: that is an answer, not a reason to wait for ever."),
     Row(id="S12", source=(SHUTDOWN,), trigger=("bye",), sets={"bye": True}, why="It let go of everything; the exit follows."),
-    Row(id="S13", source=ENDING, trigger=("spawned",), guard="spawning", sets={"process": Process.STARTING, "activity": Activity.KILLING},
-        effects=(Kill(),), why="It came to be after it was told to end."),
+    Row(id="S13", source=ENDING, trigger=("spawned",), guard="spawning",
+        sets={"process": Process.STARTING, "activity": Activity.KILLING}, effects=(Kill(),), why="It came to be after it was told to end."),
     Row(id="S14", source=ENDING, trigger=("spawn_failed",), guard="spawning", sets=_TO_SETTLE, effects=(Settle(),),
         why="There is no process to end."),
 
@@ -376,17 +287,6 @@ class Watch(msgspec.Struct, frozen=True):
     guard: str
     why: str
 
-
-WATCH_GUARDS: dict[str, Guard[Context]] = guards(
-    *((guard.name, guard.text, guard.test) for guard in GUARDS.values()),
-    (
-        "prefilling",
-        "a request in prefill, or waiting with none before it",
-        lambda c: c.prefill > 0 or (c.queued > 0 and c.decode == 0),
-    ),
-    ("decoding", "a request in decode", lambda c: c.decode > 0),
-    ("cancelling", "a cancel on its way", lambda c: c.cancelling > 0),
-)
 
 WATCHES: tuple[Watch, ...] = (
     Watch(Deadline.START, (IDLE, LOADING), "coming", "A process that never says hello."),
@@ -554,7 +454,7 @@ class Lifecycle:
         if machine is None:
             return self._about_no_request(event)
         change, effects, row = self._fire_request(event.request, machine, event.trigger, event)
-        rows: tuple[str, ...] = (f"{row.id}q",)
+        rows: tuple[str, ...] = (row.id,)
         if row.verdict is Verdict.IGNORED:
             return rows, Verdict.IGNORED, (), (), row.why
         source = self._holder.state
@@ -565,9 +465,9 @@ class Lifecycle:
 
     def _about_no_request(self, event: RequestEvent | Cancel) -> "_Outcome":
         if not isinstance(event, Cancel):
-            return ("Q12q",), Verdict.IGNORED, (), (), "A request ends once, and this one has, or never was."
+            return ("Q12",), Verdict.IGNORED, (), (), "A request ends once, and this one has, or never was."
         if event.request <= self._last_request:
-            return ("Q11q",), Verdict.STAYED, (), (), "It has ended; a cancel changes nothing and is no error."
+            return ("Q11",), Verdict.STAYED, (), (), "It has ended; a cancel changes nothing and is no error."
         return ("R13",), Verdict.REFUSED, (), (), f"there is no request {event.request}."
 
     def _context(self, event: Event) -> Context:
@@ -682,7 +582,7 @@ class Lifecycle:
         context = self._context(event)
         state = self._holder.state
         wanted = frozenset(
-            watch.deadline for watch in WATCHES if state in watch.states and WATCH_GUARDS[watch.guard].test(context)
+            watch.deadline for watch in WATCHES if state in watch.states and GUARDS[watch.guard].test(context)
         )
         before, self._watched = self._watched, wanted
         again = (

@@ -9,7 +9,6 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 from transitions import EventData, Machine
-from transitions.core import Callback
 
 from fsm.effects import AnyEffect
 from fsm.states import Verdict
@@ -132,7 +131,9 @@ class Table(Generic[C]):
             queued=False,
         )
         for row in self.rows:
-            conditions: list[Callback] = [_condition(self.guards[row.guard].test)] if row.guard else []
+            conditions: list[str | Callable[..., bool | None]] = (
+                [_condition(self.guards[row.guard].test)] if row.guard else []
+            )
             for trigger in row.trigger:
                 machine.add_transition(  # pyright: ignore[reportUnknownMemberType]
                     trigger, list(row.source), row.dest, conditions=conditions, before=_note(row)
