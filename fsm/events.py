@@ -153,6 +153,15 @@ class DeadlineExpired(Event, frozen=True, tag="deadline"):
         return f"{self.deadline.value}_timeout"
 
 
+class SupervisorLate(Event, frozen=True, tag="supervisor_late"):
+    """The supervisor itself did not run for a while (a laptop that slept, a machine that swapped): no deadline may be judged by it."""
+
+    late_s: float
+    """Seconds by which it woke too late."""
+
+    comes_from = "liveness poll"
+
+
 class Hello(Event, frozen=True, tag="hello"):
     """The worker is up."""
 
@@ -210,6 +219,13 @@ class RequestStarted(RequestEvent, frozen=True, tag="request_started"):
     prompt_tokens: int = 0
 
 
+class RequestProgress(RequestEvent, frozen=True, tag="request_progress"):
+    """More of the prompt is read."""
+
+    done: int = 0
+    total: int = 0
+
+
 class FirstToken(RequestEvent, frozen=True, tag="first_token"):
     """The prompt is read and the answer begins."""
 
@@ -251,6 +267,7 @@ AnyEvent = (
     | Settled
     | OutOfMemory
     | Hung
+    | SupervisorLate
     | DeadlineExpired
     | Hello
     | LoadProgress
@@ -260,6 +277,7 @@ AnyEvent = (
     | ProtocolBroken
     | Bye
     | RequestStarted
+    | RequestProgress
     | FirstToken
     | RequestDone
     | RequestEnded

@@ -52,9 +52,11 @@ from fsm.events import (
     RequestEvent,
     Settled,
     Submit,
+    SupervisorLate,
 )
 from fsm.failure import Kind, Phase, sharper
 from fsm.record import Record, RequestChange, Step
+from fsm.requests import TABLE as REQUEST_TABLE
 from fsm.requests import RequestMachine
 from fsm.states import Activity, Deadline, Process, RequestErrorKind, RequestState, State, Verdict
 from fsm.table import Holder, Row, Table
@@ -78,6 +80,7 @@ WORLD = (
     "protocol_broken",
     "exited",
     "hung",
+    "supervisor_late",
     "start_timeout",
     "load_timeout",
     "prefill_timeout",
@@ -182,6 +185,9 @@ ROWS: tuple[Row, ...] = (
     Row(id="F9", source=(RUNNING,), trigger=("prefill_timeout", "decode_timeout", "cancel_timeout", "unload_timeout"), dest=FAILED,
         blames=True, sets=_TO_TERMINATE, effects=(DumpStacks(), Terminate()), why="It beats and yet makes no progress."),
 
+    # Nothing is wrong but the supervisor's own clock.
+    Row(id="C1", source=EVERY, trigger=("supervisor_late",), why="Every span begins anew: the time that passed is not the worker's."),
+
     # The process ends.
     Row(id="X1", source=LIVE, trigger=("exited",), dest=FAILED, blames=True, sets=_TO_SETTLE, effects=(Settle(),),
         why="Nobody asked it to end; code 0 is no excuse."),
@@ -189,7 +195,8 @@ ROWS: tuple[Row, ...] = (
     Row(id="X3", source=(SHUTDOWN,), trigger=("exited",), guard="crashed", dest=FAILED, blames=True, sets=_TO_SETTLE,
         effects=(Settle(),), why="It was told to end and died of something else."),
     Row(id="X4", source=(SHUTDOWN,), trigger=("exited",), sets=_TO_SETTLE, effects=(Settle(),), why="It ended as it was told to."),
-    Row(id="X5", source=(FAILED,), trigger=("exited",), sets=_TO_SETTLE, effects=(Settle(),), why="It is gone; its last words are read now."),
+    Row(id="X5", source=(FAILED,), trigger=("exited",), sets=_TO_SETTLE, effects=(Settle(),),
+        why="It is gone; its last words are read now."),
 
     # It is told to end: drain, ask, terminate, kill; and the same ladder, from its third rung, for what failed.
     Row(id="S1", source=LIVE, trigger=("shutdown",), guard="absent", dest=SHUTDOWN, sets=_TO_SETTLE, effects=(Settle(),),
@@ -316,7 +323,7 @@ PERMANENT = frozenset(
 
 _LOAD_STEPS = {step.value: step for step in (Activity.IMPORTING, Activity.WEIGHTS, Activity.WARM_UP)}
 
-_PROGRESS = (Deadline.PREFILL, Deadline.DECODE)
+_PROGRESS = frozenset({Deadline.PREFILL, Deadline.DECODE})
 """Re-armed by whatever any request gets done: one stuck request among busy ones is not a stuck runner."""
 
 
@@ -464,11 +471,11 @@ class Lifecycle:
         return rows, verdict, (change,), effects, ""
 
     def _about_no_request(self, event: RequestEvent | Cancel) -> "_Outcome":
-        if not isinstance(event, Cancel):
-            return ("Q12",), Verdict.IGNORED, (), (), "A request ends once, and this one has, or never was."
-        if event.request <= self._last_request:
-            return ("Q11",), Verdict.STAYED, (), (), "It has ended; a cancel changes nothing and is no error."
-        return ("R13",), Verdict.REFUSED, (), (), f"there is no request {event.request}."
+        """About a request that has ended: its machine is gone, so its table is asked for any ended state."""
+        if isinstance(event, Cancel) and event.request > self._last_request:
+            return ("R13",), Verdict.REFUSED, (), (), f"there is no request {event.request}."
+        row = REQUEST_TABLE.deciding(RequestState.DONE.value, event.trigger)[0]
+        return (row.id,), row.verdict, (), (), row.why
 
     def _context(self, event: Event) -> Context:
         counts = self._counts
@@ -585,9 +592,11 @@ class Lifecycle:
             watch.deadline for watch in WATCHES if state in watch.states and GUARDS[watch.guard].test(context)
         )
         before, self._watched = self._watched, wanted
-        again = (
-            {*_PROGRESS, *((Deadline.CANCEL,) if ended else ())} if isinstance(event, RequestEvent) else set[Deadline]()
-        )
+        again: frozenset[Deadline] = frozenset()
+        if isinstance(event, SupervisorLate):
+            again = wanted
+        elif isinstance(event, RequestEvent):
+            again = _PROGRESS | {Deadline.CANCEL} if ended else _PROGRESS
         effects: list[AnyEffect] = [Disarm(deadline) for deadline in Deadline if deadline in before - wanted]
         effects += [
             Arm(deadline)

@@ -19,6 +19,7 @@ ENDED = (DONE, CANCELLED, FAILED)
 
 TRIGGERS = (
     "request_started",
+    "request_progress",
     "first_token",
     "request_done",
     "request_cancelled",
@@ -44,24 +45,25 @@ GUARDS: dict[str, Guard[RequestFacts]] = guards(
 ROWS = (
     # The worker's reports.
     Row(id="Q1", source=(QUEUED,), trigger=("request_started",), dest=PREFILL, why="The worker took it up."),
-    Row(id="Q2", source=(PREFILL,), trigger=("first_token",), dest=DECODE, why="The prompt is read."),
+    Row(id="Q2", source=(PREFILL,), trigger=("request_progress",), why="Progress, however slow, is not a hang."),
+    Row(id="Q3", source=(PREFILL,), trigger=("first_token",), dest=DECODE, why="The prompt is read."),
     Row(
-        id="Q3", source=TAKEN_UP, trigger=("request_done",), dest=DONE, why="The worker finished it, cancelled or not."
+        id="Q4", source=TAKEN_UP, trigger=("request_done",), dest=DONE, why="The worker finished it, cancelled or not."
     ),
-    Row(id="Q4", source=LIVE, trigger=("request_cancelled",), dest=CANCELLED, why="The worker stopped it."),
-    Row(id="Q5", source=LIVE, trigger=("request_failed",), dest=FAILED, why="It failed alone; the runner goes on."),
+    Row(id="Q5", source=LIVE, trigger=("request_cancelled",), dest=CANCELLED, why="The worker stopped it."),
+    Row(id="Q6", source=LIVE, trigger=("request_failed",), dest=FAILED, why="It failed alone; the runner goes on."),
     # The caller.
     Row(
-        id="Q6",
+        id="Q7",
         source=(QUEUED,),
         trigger=("cancel",),
         dest=CANCELLED,
         effects=(SendCancel(0),),
         why="Nothing was begun; the worker is told to forget it.",
     ),
-    Row(id="Q7", source=TAKEN_UP, trigger=("cancel",), guard="cancelling", why="The cancel is already on its way."),
+    Row(id="Q8", source=TAKEN_UP, trigger=("cancel",), guard="cancelling", why="The cancel is already on its way."),
     Row(
-        id="Q8",
+        id="Q9",
         source=TAKEN_UP,
         trigger=("cancel",),
         sets={"cancelling": True},
@@ -69,38 +71,38 @@ ROWS = (
         why="The worker's own end decides whether it is done or cancelled.",
     ),
     # The end of the incarnation.
-    Row(id="Q9", source=LIVE, trigger=("incarnation_failed",), dest=FAILED, why="It fails with the runner's cause."),
-    Row(id="Q10", source=LIVE, trigger=("incarnation_shutdown",), dest=CANCELLED, why="The runner was told to end."),
+    Row(id="Q10", source=LIVE, trigger=("incarnation_failed",), dest=FAILED, why="It fails with the runner's cause."),
+    Row(id="Q11", source=LIVE, trigger=("incarnation_shutdown",), dest=CANCELLED, why="The runner was told to end."),
     # What no longer fits.
     Row(
-        id="Q11",
+        id="Q12",
         source=ENDED,
         trigger=("cancel",),
         why="It has ended; a cancel changes nothing and is no error.",
     ),
     Row(
-        id="Q12",
+        id="Q13",
         source=ENDED,
         trigger=tuple(trigger for trigger in TRIGGERS if trigger != "cancel"),
         verdict=Verdict.IGNORED,
         why="A request ends once.",
     ),
     Row(
-        id="Q13",
+        id="Q14",
         source=TAKEN_UP,
         trigger=("request_started",),
         verdict=Verdict.IGNORED,
         why="It was taken up already.",
     ),
     Row(
-        id="Q14",
+        id="Q15",
         source=(QUEUED, DECODE),
-        trigger=("first_token",),
+        trigger=("request_progress", "first_token"),
         verdict=Verdict.IGNORED,
-        why="There is no prefill that could have ended.",
+        why="No prefill is under way.",
     ),
     Row(
-        id="Q15",
+        id="Q16",
         source=(QUEUED,),
         trigger=("request_done",),
         verdict=Verdict.IGNORED,

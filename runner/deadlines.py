@@ -1,0 +1,89 @@
+"""The spans that the machine wants watched, on one clock and in one task. Which run when is the machine's to say."""
+
+from collections.abc import Callable
+
+import anyio
+
+from fsm import Deadline
+from runner.protocols import Clock
+
+
+class Deadlines:
+    """Watches spans. ``arm`` begins one anew, ``touch`` tells of progress without any cost, ``expired`` is called at its end.
+
+    A span is not judged by a late supervisor: if this task itself woke more than ``late_after`` seconds after the end,
+    ``late`` is called instead, and whoever hears it arms the spans anew. Once a span: a supervisor that is late again has to
+    judge, or nothing would ever end.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        expired: Callable[[Deadline, float], None],
+        late: Callable[[float], None],
+        late_after: float,
+    ) -> None:
+        self._clock = clock
+        self._expired = expired
+        self._late = late
+        self._late_after = late_after
+        self._spans: dict[Deadline, float] = {}
+        self._ends: dict[Deadline, float] = {}
+        self._forgiven: set[Deadline] = set()
+        self._changed = anyio.Event()
+
+    @property
+    def armed(self) -> frozenset[Deadline]:
+        """The deadlines that are watched now."""
+        return frozenset(self._ends)
+
+    def arm(self, deadline: Deadline, span: float) -> None:
+        """Watch ``span`` seconds from now on."""
+        self._spans[deadline] = span
+        self._ends[deadline] = self._clock.now() + span
+        self._changed.set()
+
+    def disarm(self, deadline: Deadline) -> None:
+        """Stop watching. Not armed is no error."""
+        self._spans.pop(deadline, None)
+        self._ends.pop(deadline, None)
+        self._forgiven.discard(deadline)
+
+    def touch(self, *deadlines: Deadline) -> None:
+        """Progress: those of these spans that are watched begin anew."""
+        now = self._clock.now()
+        for deadline in deadlines:
+            if deadline in self._ends:
+                self._ends[deadline] = now + self._spans[deadline]
+                self._forgiven.discard(deadline)
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        while True:
+            self._changed = anyio.Event()
+            if not self._ends:
+                await self._changed.wait()
+                continue
+            end = min(self._ends.values())
+            with anyio.CancelScope(deadline=end):
+                await self._changed.wait()
+                continue
+            self._judge()
+
+    def _judge(self) -> None:
+        now = self._clock.now()
+        over = {deadline: end for deadline, end in self._ends.items() if end <= now}
+        if not over:
+            return
+        late = now - min(over.values())
+        if late > self._late_after and not over.keys() <= self._forgiven:
+            self._forgiven |= over.keys()
+            self._late(late)
+            return
+        for deadline in over:
+            # Handling one may have disarmed or re-armed another.
+            if self._ends.get(deadline, now + 1) <= now:
+                span = self._spans[deadline]
+                self.disarm(deadline)
+                self._expired(deadline, span)

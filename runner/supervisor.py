@@ -1,0 +1,458 @@
+"""The supervisor: plain verbs over one incarnation after another. Callers need not know that there is a machine.
+
+Here live the verbs, who waits for what, and the numbers that go on across incarnations. What one incarnation does is in
+``incarnation.py``; the rules are in ``fsm``. Not safe to be called from other threads than the event loop's.
+"""
+
+import hashlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from types import TracebackType
+
+import anyio
+import msgspec
+from anyio.abc import TaskGroup
+from loguru import logger
+
+from fsm import (
+    Announce,
+    Cancel,
+    CommandRefused,
+    FailureCause,
+    Lifecycle,
+    Load,
+    Record,
+    RequestState,
+    Restart,
+    Shutdown,
+    Start,
+    State,
+    Step,
+    Submit,
+    Unload,
+)
+from fsm.states import Activity, Process
+from runner.channel.frames import FrameError, encode
+from runner.channel.messages import Gauge, Generate, Sampling, Turn
+from runner.errors import ProcessUnkillable, RunnerFailed
+from runner.faults import Fault
+from runner.feed import Changes, Feed
+from runner.generation import Generation, Stream
+from runner.incarnation import Incarnation
+from runner.models import ModelError, check, resolve
+from runner.models.progress import Progress
+from runner.process.clock import AnyioClock
+from runner.process.spawn import ProcessSpawner
+from runner.protocols import Clock, Spawner, WorkerSpec
+from runner.settings import Settings
+from runner.waiting import Waiting
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a runner stands. A value: it does not change afterwards."""
+
+    state: State
+    incarnation: int
+    seq: int
+    """Number of the last record."""
+    at: float
+    """When it was taken, in seconds of the supervisor's monotonic clock."""
+    since: float
+    """When the state was entered, on the same clock."""
+    activity: Activity
+    done: int
+    total: int
+    process: Process
+    pid: int | None
+    settled: bool
+    cause: FailureCause | None
+    requests: dict[int, RequestState]
+    """Those that have not ended."""
+    model: str
+    context: int
+    """Longest prompt and answer together, in tokens; 0 while no model was loaded."""
+    gauge: Gauge
+    """Memory of the worker at its last beat."""
+    versions: dict[str, str]
+
+
+class RunnerSupervisor:
+    """Keeps one language-model process, alive or dead on purpose.
+
+    Args:
+        model: ``smollm2``, ``tiny``, a hub id, a directory in mlx-lm's format, or a ``.gguf`` file.
+        settings: spans and sizes; see :class:`Settings`.
+        faults: faults that the worker brings on itself at given phases, for drills and tests. Never in production.
+        spawner: starts the child; another one stands in for tests, or for another worker program.
+        clock: seconds; on the same base as the event loop's deadlines.
+        progress: told how far the fetching or converting of a model is, before it is loaded.
+
+    Raises:
+        SettingsError: if a setting makes no sense.
+        ModelError: if the model's name can't be one.
+    """
+
+    def __init__(
+        self,
+        model: str = "smollm2",
+        *,
+        settings: Settings | None = None,
+        faults: Sequence[Fault] = (),
+        spawner: Spawner | None = None,
+        clock: Clock | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        self._model = model
+        self._settings = settings or Settings()
+        self._faults = tuple(faults)
+        self._spawner = spawner or ProcessSpawner()
+        self._clock = clock or AnyioClock()
+        self._progress = progress
+        self._feed = Feed()
+        self._waiting = Waiting()
+        self._stack = AsyncExitStack()
+        self._tasks: TaskGroup | None = None
+        self._current: Incarnation | None = None
+        self._since = 0.0
+        self._next_request = 1
+
+    # Coming and going.
+
+    async def __aenter__(self) -> "RunnerSupervisor":
+        """Start the process. It comes up while the caller goes on."""
+        if self._tasks is not None:
+            raise RuntimeError("A supervisor is entered once; make another one.")
+        self._tasks = await self._stack.enter_async_context(anyio.create_task_group())
+        await self._begin(Lifecycle())
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
+        """Shut down, in bounded time, whatever else is going on. Never raises for a failure that was told already.
+
+        Raises:
+            ProcessUnkillable: if the child could not be ended, unless another error is on its way out.
+        """
+        # The ladder bounds the shield.
+        with anyio.CancelScope(shield=True):
+            unkillable = await self._end()
+        self._feed.close()
+        swallowed = await self._stack.__aexit__(exc_type, exc, traceback)
+        if unkillable is not None and exc is None:
+            raise unkillable
+        return swallowed
+
+    async def _end(self) -> ProcessUnkillable | None:
+        try:
+            await self.shutdown()
+        except ProcessUnkillable as error:
+            return error
+        return None
+
+    async def _begin(self, lifecycle: Lifecycle) -> None:
+        tasks = self._tasks
+        if tasks is None:
+            raise RuntimeError("Use `async with RunnerSupervisor(...) as runner`.")
+        settings = self._settings
+        incarnation = Incarnation(
+            lifecycle,
+            spawner=self._spawner,
+            spec=WorkerSpec(
+                beat_interval=settings.beat_interval,
+                concurrency=settings.concurrency,
+                fast_synch=settings.fast_synch,
+                memory_limit=settings.memory_limit,
+                faults=self._faults,
+            ),
+            settings=settings,
+            clock=self._clock,
+            publish=self._publish,
+        )
+        self._current = incarnation
+        self._since = self._clock.now()
+        with anyio.CancelScope(shield=True):
+            # Only until the task runs; it does nothing that could block before it says so.
+            await tasks.start(incarnation.run)
+        incarnation.post(Start(**incarnation.stamp))
+
+    @property
+    def _incarnation(self) -> Incarnation:
+        if self._current is None:
+            raise RuntimeError("Use `async with RunnerSupervisor(...) as runner`.")
+        return self._current
+
+    def _publish(self, record: Record) -> None:
+        if record.dest is not record.source:
+            self._since = record.at
+            log = logger.bind(incarnation=record.incarnation, seq=record.seq)
+            log.info("{} -> {} ({})", record.source.value, record.dest.value, record.event.trigger)
+        if record.cause is not None and any(isinstance(effect, Announce) for effect in record.effects):
+            cause = record.cause
+            logger.error("Failed: {} ({}). {}", cause.kind.value, cause.certainty.value, cause.sentence)
+        self._feed.publish(record)
+        self._waiting.tell(record)
+
+    # What can be seen.
+
+    @property
+    def state(self) -> State:
+        """The newest incarnation's state."""
+        return self._incarnation.lifecycle.state
+
+    @property
+    def cause(self) -> FailureCause | None:
+        """Why the newest incarnation failed, if it did. Provisional until it is settled."""
+        return self._incarnation.lifecycle.facts.cause
+
+    def snapshot(self) -> Snapshot:
+        """Where everything stands now."""
+        incarnation = self._incarnation
+        facts = incarnation.lifecycle.facts
+        return Snapshot(
+            state=incarnation.lifecycle.state,
+            incarnation=facts.incarnation,
+            seq=self._feed.next_seq - 1,
+            at=self._clock.now(),
+            since=self._since,
+            activity=facts.activity,
+            done=facts.done,
+            total=facts.total,
+            process=facts.process,
+            pid=incarnation.pid,
+            settled=facts.settled,
+            cause=facts.cause,
+            requests=incarnation.lifecycle.requests,
+            model=self._model,
+            context=incarnation.context,
+            gauge=incarnation.gauge,
+            versions=incarnation.versions,
+        )
+
+    def changes(self, since: int | None = None) -> Changes:
+        """Records as they come, from record number ``since`` on, or from the next one.
+
+        Ends when the supervisor is left. See :class:`Changes` for what a slow reader gets.
+
+        Raises:
+            ValueError: for a ``since`` that is negative or has yet to come.
+        """
+        start = self._feed.next_seq if since is None else since
+        if not 0 <= start <= self._feed.next_seq:
+            raise ValueError(f"since must be from 0 to {self._feed.next_seq}; {since} was given.")
+        return Changes(self._feed, start)
+
+    async def wait_for(self, state: State, timeout: float | None = None) -> Record:
+        """Wait until the runner is, or has been since this call, in a state; give the record that brought it there.
+
+        ``Failed`` and ``Shutdown`` count once they are settled. Cancelling it changes nothing.
+
+        Args:
+            state: the state.
+            timeout: seconds to wait; ``None`` for as long as it takes.
+
+        Raises:
+            RunnerFailed: when the incarnation is over and the state can't come any more.
+            TimeoutError: when the time is over.
+        """
+        with anyio.fail_after(timeout):
+            return await self._waiting.wait(state)
+
+    # Verbs.
+
+    async def load(self) -> Record:
+        """Load the model and wait until it answers; give the record that made it ``Running``.
+
+        A model that is not on this machine is fetched first, and each is checked before the process is asked to load it; the
+        state stays ``Idle`` meanwhile. Cancelling the wait leaves a load that has begun running.
+
+        Raises:
+            CommandRefused: if the model is missing, damaged or of an unknown kind, and in every state but ``Idle``.
+            RunnerFailed: if the runner fails before the model answers.
+        """
+        incarnation = self._incarnation
+        if self.state is State.IDLE:
+            incarnation.directory = await self._prepare()
+            if incarnation is not self._current or incarnation.lifecycle.state in (State.FAILED, State.SHUTDOWN):
+                await incarnation.settled.wait()
+                raise self._failed(incarnation)
+        with self._waiting.register(State.RUNNING) as waiter:
+            self._command(incarnation.post(Load(model=self._model, **incarnation.stamp)), "load")
+            return await waiter.wait()
+
+    async def _prepare(self) -> str:
+        try:
+            directory = await resolve(self._model, progress=self._progress)
+            check(directory)
+        except ModelError as error:
+            raise CommandRefused("load", f"{error.sentence} {error.remedy}", self.state) from error
+        return str(directory)
+
+    async def unload(self) -> Record | None:
+        """Close admission, let requests finish (cancel them when that takes too long), and give the memory back.
+
+        Gives the record that made it ``Idle``, or ``None`` if there was nothing to unload. Cancelling the wait leaves the
+        unload running.
+
+        Raises:
+            CommandRefused: in ``Loading``, ``Failed`` and ``Shutdown``.
+            RunnerFailed: if the runner fails meanwhile.
+        """
+        incarnation = self._incarnation
+        with self._waiting.register(State.IDLE) as waiter:
+            step = self._command(incarnation.post(Unload(**incarnation.stamp)), "unload")
+            if step.record.dest is State.IDLE:
+                return None
+            return await waiter.wait()
+
+    def generate(
+        self,
+        prompt: str | Sequence[Mapping[str, str]],
+        *,
+        max_tokens: int = 256,
+        temperature: float = 0.0,
+        top_p: float = 1.0,
+        seed: int | None = None,
+        stop: str | Sequence[str] = (),
+        raw: bool = False,
+    ) -> Generation:
+        """Submit a request at once, and give the answer on its way.
+
+        Args:
+            prompt: a question, or the turns of a conversation, each with ``role`` and ``content``.
+            max_tokens: most tokens of the answer; what the context does not hold is not generated.
+            temperature: 0 takes the likeliest token.
+            top_p: tokens are drawn from the smallest set that has this probability, more than 0 and at most 1.
+            seed: makes what is drawn repeatable.
+            stop: strings before which the answer ends.
+            raw: whether a ``prompt`` that is a string goes to the model as it is, without the chat template.
+
+        Raises:
+            CommandRefused: if the runner is not ``Running``, if too many requests wait, or if an argument makes no sense. No
+                request was made then.
+        """
+        incarnation = self._incarnation
+        request = self._next_request
+        message = Generate(
+            request=request,
+            turns=() if raw else _turns(prompt),
+            text=_raw_text(prompt) if raw else None,
+            sampling=_sampling(max_tokens, temperature, top_p, seed, stop),
+        )
+        try:
+            frame = encode(message)
+        except FrameError as error:
+            raise CommandRefused("generate", f"the prompt is too long. {error}") from error
+        if len(incarnation.lifecycle.requests) >= self._settings.max_requests:
+            raise CommandRefused(
+                "generate", f"{self._settings.max_requests} requests wait already; try again later.", self.state
+            )
+        if not incarnation.has_room_for(len(frame)):
+            raise CommandRefused("generate", "the worker does not take its messages; try again later.", self.state)
+        stream = Stream(request, self._clock.now, incarnation.grant)
+        incarnation.accept(stream, message)
+        digest = hashlib.sha256(frame).hexdigest()[:16]
+        try:
+            self._command(
+                incarnation.post(Submit(request=request, prompt_digest=digest, **incarnation.stamp)), "generate"
+            )
+        except CommandRefused:
+            incarnation.forget(request)
+            raise
+        self._next_request += 1
+        return Generation(stream, self.cancel, incarnation.drop)
+
+    def cancel(self, request: int) -> None:
+        """Ask for the end of a request, without waiting for it. One that has ended is left as it is.
+
+        Raises:
+            CommandRefused: if there never was such a request.
+        """
+        incarnation = self._incarnation
+        self._command(incarnation.post(Cancel(request=request, **incarnation.stamp)), "cancel")
+
+    async def restart(self) -> None:
+        """Begin the next incarnation: a new process, without a model. Waits for the end of a clean-up under way.
+
+        Raises:
+            CommandRefused: if this incarnation is alive.
+            ProcessUnkillable: if the process of this one could not be ended.
+        """
+        incarnation = self._incarnation
+        if self.state in (State.FAILED, State.SHUTDOWN):
+            await self._gone(incarnation)
+        if incarnation is not self._current:
+            raise CommandRefused("restart", "another restart() came first.", self.state)
+        self._command(incarnation.post(Restart(**incarnation.stamp)), "restart")
+        await self._begin(incarnation.lifecycle.next_incarnation())
+
+    async def shutdown(self) -> Record:
+        """End the incarnation: drain, ask, terminate, kill; give the last record. Returns once nothing of it is left.
+
+        Allowed in every state, any number of times; it joins a clean-up under way. Cancelling the wait leaves it going on.
+
+        Raises:
+            ProcessUnkillable: if the process could not be ended.
+        """
+        incarnation = self._incarnation
+        incarnation.post(Shutdown(**incarnation.stamp))
+        await self._gone(incarnation)
+        return self._waiting.entered
+
+    async def _gone(self, incarnation: Incarnation) -> None:
+        await incarnation.closed.wait()
+        if incarnation.unkillable:
+            raise ProcessUnkillable(incarnation.pid)
+
+    def _command(self, step: Step, name: str) -> Step:
+        if step.refused:
+            raise CommandRefused(name, step.record.why, step.record.source)
+        return step
+
+    def _failed(self, incarnation: Incarnation) -> RunnerFailed:
+        facts = incarnation.lifecycle.facts
+        return RunnerFailed(facts.cause, incarnation.lifecycle.state, facts.incarnation)
+
+
+def _refuse(reason: str) -> CommandRefused:
+    return CommandRefused("generate", reason)
+
+
+def _turns(prompt: str | Sequence[Mapping[str, str]]) -> tuple[Turn, ...]:
+    if isinstance(prompt, str):
+        if not prompt.strip():
+            raise _refuse("the prompt is empty.")
+        return (Turn("user", prompt),)
+    turns: list[Turn] = []
+    for number, turn in enumerate(prompt):
+        role, content = turn.get("role"), turn.get("content")
+        if not isinstance(role, str) or not isinstance(content, str):
+            raise _refuse(f"turn {number} needs a role and a content, both text; {dict(turn)!r} was given.")
+        turns.append(Turn(role, content))
+    if not any(turn.content.strip() for turn in turns):
+        raise _refuse("the prompt is empty.")
+    return tuple(turns)
+
+
+def _raw_text(prompt: str | Sequence[Mapping[str, str]]) -> str:
+    if not isinstance(prompt, str):
+        raise _refuse("raw needs a prompt that is one string.")
+    if not prompt:
+        raise _refuse("the prompt is empty.")
+    return prompt
+
+
+def _sampling(
+    max_tokens: int, temperature: float, top_p: float, seed: int | None, stop: str | Sequence[str]
+) -> Sampling:
+    if max_tokens < 1:
+        raise _refuse(f"max_tokens must be at least 1; {max_tokens} was given.")
+    if not 0 <= temperature < math.inf:
+        raise _refuse(f"temperature must be 0 or more; {temperature} was given.")
+    if not 0 < top_p <= 1:
+        raise _refuse(f"top_p must be more than 0 and at most 1; {top_p} was given.")
+    stops = (stop,) if isinstance(stop, str) else tuple(stop)
+    if not all(stops):
+        raise _refuse("a stop string is empty.")
+    return Sampling(max_tokens=max_tokens, temperature=temperature, top_p=top_p, seed=seed, stop=stops)
