@@ -1,0 +1,178 @@
+"""The contracts behind which the world stands: clock, channel, output, child, and who starts a child.
+
+The real ones are in ``runner.process`` and ``runner.channel``; a simulated child and a virtual clock fulfil the same. What is
+said here about closing, death and cancellation holds for all of them.
+"""
+
+from typing import Protocol
+
+import msgspec
+
+from fsm import Exit
+from runner.channel.messages import FromWorker, ToWorker
+from runner.diagnosis.evidence import Counters
+from runner.faults import Fault
+
+
+class ChannelClosed(Exception):
+    """The worker's end of the channel is shut, and everything before that was read.
+
+    Attributes:
+        pending: bytes of a frame that was begun and never finished.
+    """
+
+    def __init__(self, pending: int = 0) -> None:
+        super().__init__(f"The channel is closed; {pending} bytes of an unfinished frame were left.")
+        self.pending = pending
+
+
+class ChannelFull(Exception):
+    """The worker does not read: what waits to be sent is over the limit, and this message was not added to it."""
+
+
+class SpawnError(Exception):
+    """The child could not be started. Nothing of it is left."""
+
+
+class Clock(Protocol):
+    """Tells the time."""
+
+    def now(self) -> float:
+        """Seconds, monotonic, on the same base as the event loop's deadlines."""
+        ...
+
+
+class Channel(Protocol):
+    """The supervisor's end of the one channel to a worker."""
+
+    def send(self, message: ToWorker) -> None:
+        """Queue a message. Never blocks; after the channel broke it is dropped, since the death is told elsewhere.
+
+        Raises:
+            ChannelFull: if the worker does not read.
+            FrameError: if the message is too long for a frame.
+        """
+        ...
+
+    def has_room_for(self, length: int) -> bool:
+        """Whether a frame of ``length`` bytes can be queued."""
+        ...
+
+    async def run_sender(self) -> None:
+        """Send what is queued, until cancelled or until the channel breaks. Cancelling it may leave a frame half sent."""
+        ...
+
+    async def receive(self) -> list[FromWorker]:
+        """Wait for bytes and give the whole messages in them, at least one. Cancelling it loses nothing.
+
+        Raises:
+            ChannelClosed: at the end of the stream.
+            FrameError: when a frame can't be read; the messages before it were given.
+        """
+        ...
+
+    def drain(self) -> list[FromWorker]:
+        """Give what can be read without waiting; nothing if the stream is at its end.
+
+        Raises:
+            FrameError: when a frame can't be read and there is none before it.
+        """
+        ...
+
+
+class Output(Protocol):
+    """What the child prints."""
+
+    async def run(self) -> None:
+        """Read both streams until their ends or until cancelled."""
+        ...
+
+    def drain(self, bound: float) -> None:
+        """Read what can be read without waiting, for ``bound`` seconds at most."""
+        ...
+
+    async def quiet(self) -> None:
+        """Wait until something was written to standard error and then nothing for a moment."""
+        ...
+
+    def stderr_lines(self) -> tuple[str, ...]:
+        """Standard error as far as it is kept: the first lines and the last ones."""
+        ...
+
+
+class Child(Protocol):
+    """A process that was started."""
+
+    @property
+    def pid(self) -> int:
+        """Its process id, which is its group's and its session's too."""
+        ...
+
+    @property
+    def channel(self) -> Channel:
+        """The channel to it."""
+        ...
+
+    @property
+    def output(self) -> Output:
+        """What it prints."""
+        ...
+
+    async def wait_exit(self) -> Exit:
+        """Wait until it has ended and is reaped. Any number may wait; cancelling it changes nothing."""
+        ...
+
+    def signal_group(self, number: int) -> None:
+        """Signal it and its descendants, as far as they are in its group. Nobody left is no error."""
+        ...
+
+    def signal_process(self, number: int) -> None:
+        """Signal it alone. Gone is no error."""
+        ...
+
+    def counters(self) -> Counters:
+        """The kernel's counts of out-of-memory kills, as far as they can be read."""
+        ...
+
+    def resident(self) -> int | None:
+        """Its resident size in bytes."""
+        ...
+
+    def is_stopped(self) -> bool:
+        """Whether it is stopped (state T)."""
+        ...
+
+    def cpu_seconds(self) -> float | None:
+        """CPU time that it has used, in seconds."""
+        ...
+
+    async def close(self) -> None:
+        """Kill what is left of its group and let go of everything held for it: descriptors, cgroup. Bounded; shield it."""
+        ...
+
+
+class WorkerSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """What to start."""
+
+    beat_interval: float = 0.5
+    """Seconds between two beats."""
+    concurrency: int = 4
+    """Requests served at a time."""
+    fast_synch: bool = True
+    """MLX's fast synchronisation on Metal."""
+    memory_limit: int | None = None
+    """Bytes for the child in a memory cgroup of its own."""
+    faults: tuple[Fault, ...] = ()
+    """Faults that it brings on itself."""
+
+
+class Spawner(Protocol):
+    """Starts children."""
+
+    async def spawn(self, spec: WorkerSpec) -> Child:
+        """Start a child. Cancelling it leaves none behind.
+
+        Raises:
+            SpawnError: if it can't be started.
+        """
+        ...
