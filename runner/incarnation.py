@@ -8,17 +8,17 @@ once and no two events meet. Effects that take time are tasks of this incarnatio
 import signal
 import sys
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
 from fsm import (
+    Announce,
     AnyEffect,
     AnyEvent,
-    Announce,
     Arm,
     Ask,
     Bye,
@@ -102,9 +102,6 @@ from runner.generation import Overdrawn, Stream
 from runner.liveness import Liveness
 from runner.protocols import ChannelClosed, ChannelFull, Child, Clock, Spawner, SpawnError, WorkerSpec
 from runner.settings import Settings
-
-_DRAIN_LIMIT = 64 * 1024 * 1024
-"""Read from a dead child's channel at most: one frame of the greatest length. More would be a flood."""
 
 
 class Incarnation:
@@ -226,9 +223,9 @@ class Incarnation:
         """A caller dropped its generation. Only noted here: a finaliser runs anywhere, even inside a step."""
         self._dropped.append(request)
 
-    def has_room_for(self, message: Generate) -> bool:
-        """Whether the worker takes its messages fast enough for one more prompt."""
-        return self._child is None or self._child.channel.has_room_for(message)
+    def has_room_for(self, length: int) -> bool:
+        """Whether the worker takes its messages fast enough for one more of ``length`` bytes."""
+        return self._child is None or self._child.channel.has_room_for(length)
 
     # Effects.
 
@@ -270,7 +267,7 @@ class Incarnation:
             case Announce():
                 self.settled.set()
 
-    def _start(self, task: Callable[[], Awaitable[None]]) -> None:
+    def _start(self, task: Callable[[], Coroutine[Any, Any, None]]) -> None:
         assert self._tasks is not None, "run() is not running"
         self._tasks.start_soon(task)
 
@@ -336,9 +333,7 @@ class Incarnation:
             need=self._need,
         )
         # The machine takes this from here: after the frames that were just read, before anything else.
-        self._follow(
-            Settled(exit=self._exit, cause=diagnose(evidence), unkillable=self.unkillable, **self.stamp)
-        )
+        self._follow(Settled(exit=self._exit, cause=diagnose(evidence), unkillable=self.unkillable, **self.stamp))
 
     # What the world tells.
 
@@ -370,7 +365,7 @@ class Incarnation:
         if self._child is None:
             return
         try:
-            for message in self._child.channel.drain(_DRAIN_LIMIT):
+            for message in self._child.channel.drain():
                 self._on_message(message)
         except FrameError as error:
             self._follow(ProtocolBroken(detail=str(error), **self.stamp))
@@ -470,9 +465,7 @@ class Incarnation:
         if child is None or self.lifecycle.facts.process is not Process.UP:
             return
         self._read_now()
-        silence = self._liveness.poll(
-            self._clock.now(), stopped=child.is_stopped(), cpu_seconds=child.cpu_seconds()
-        )
+        silence = self._liveness.poll(self._clock.now(), stopped=child.is_stopped(), cpu_seconds=child.cpu_seconds())
         if silence is not None:
             self.post(Hung(silent_s=silence.seconds, stopped=silence.stopped, **self.stamp))
 

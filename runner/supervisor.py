@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack
 from types import TracebackType
 
 import anyio
+import anyio.to_thread
 import msgspec
 from anyio.abc import TaskGroup
 from loguru import logger
@@ -136,6 +137,7 @@ class RunnerSupervisor:
             ProcessUnkillable: if the child could not be ended, unless another error is on its way out.
         """
         # The ladder bounds the shield.
+        unkillable: ProcessUnkillable | None = None
         with anyio.CancelScope(shield=True):
             unkillable = await self._end()
         self._feed.close()
@@ -243,7 +245,7 @@ class RunnerSupervisor:
             raise ValueError(f"since must be from 0 to {self._feed.next_seq}; {since} was given.")
         return Changes(self._feed, start)
 
-    async def wait_for(self, state: State, timeout: float | None = None) -> Record:
+    async def wait_for(self, state: State, timeout: float | None = None) -> Record:  # noqa: ASYNC109
         """Wait until the runner is, or has been since this call, in a state; give the record that brought it there.
 
         ``Failed`` and ``Shutdown`` count once they are settled. Cancelling it changes nothing.
@@ -284,7 +286,7 @@ class RunnerSupervisor:
     async def _prepare(self) -> str:
         try:
             directory = await resolve(self._model, progress=self._progress)
-            check(directory)
+            await anyio.to_thread.run_sync(check, directory)
         except ModelError as error:
             raise CommandRefused("load", f"{error.sentence} {error.remedy}", self.state) from error
         return str(directory)

@@ -62,9 +62,12 @@ class Waiting:
     def tell(self, record: Record) -> None:
         """Pass a record on to everybody it concerns."""
         known = self._entered
-        if known is None or record.incarnation != known.incarnation or record.dest is not known.dest:
-            self._entered = record
-        elif record.settled and not known.settled:
+        if (
+            known is None
+            or record.incarnation != known.incarnation
+            or record.dest is not known.dest
+            or (record.settled and not known.settled)
+        ):
             self._entered = record
         for waiter in list(self._waiters.values()):
             waiter.tell(record)

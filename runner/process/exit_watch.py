@@ -43,7 +43,10 @@ async def _wait_kqueue(pid: int) -> None:
         queue = select.kqueue()
         try:
             event = select.kevent(
-                pid, filter=select.KQ_FILTER_PROC, flags=select.KQ_EV_ADD | select.KQ_EV_ONESHOT, fflags=select.KQ_NOTE_EXIT
+                pid,
+                filter=select.KQ_FILTER_PROC,
+                flags=select.KQ_EV_ADD | select.KQ_EV_ONESHOT,
+                fflags=select.KQ_NOTE_EXIT,
             )
             try:
                 queue.control([event], 0)

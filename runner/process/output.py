@@ -98,7 +98,9 @@ class Lines:
             self._left_out += 1
 
     def _tell_left_out(self) -> None:
-        self._log.warning("{} lines of {} were not logged: more than {} a second.", self._left_out, self._name, LOGGED_A_SECOND)
+        self._log.warning(
+            "{} lines of {} were not logged: more than {} a second.", self._left_out, self._name, LOGGED_A_SECOND
+        )
         self._left_out = 0
 
 
