@@ -342,6 +342,7 @@ class Lifecycle:
         self._requests: dict[int, RequestMachine] = {}
         self._counts: dict[RequestState, int] = dict.fromkeys(RequestState, 0)
         self._cancelling = 0
+        self._first_request = next_request
         self._last_request = next_request - 1
         self._next_seq = next_seq
         self._watched: frozenset[Deadline] = frozenset()
@@ -360,6 +361,10 @@ class Lifecycle:
     def requests(self) -> dict[int, RequestState]:
         """The requests that have not ended, by id. A copy."""
         return {request: machine.state for request, machine in self._requests.items()}
+
+    def was_accepted(self, request: int) -> bool:
+        """Whether this incarnation ever accepted a request of this id, ended or not."""
+        return self._first_request <= request <= self._last_request
 
     @property
     def watched(self) -> frozenset[Deadline]:

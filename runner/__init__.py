@@ -1,7 +1,10 @@
 """Keeps a language-model process (MLX, mlx-lm) alive or dead on purpose.
 
-The public names are those below; other modules may change. The supervisor process never imports mlx.
+The public names are those below; other modules may change. The supervisor process never imports mlx. As a library it logs
+nothing until ``loguru.logger.enable("runner")`` is called.
 """
+
+from loguru import logger
 
 from fsm import CommandRefused, FailureCause, Kind, Outcome, Record, RequestErrorKind, RequestState, State
 from runner.channel.messages import Chunk, Gauge
@@ -14,6 +17,8 @@ from runner.settings import Settings, SettingsError
 from runner.supervisor import RunnerSupervisor, Snapshot
 
 __version__ = "0.1.0"
+
+logger.disable("runner")
 
 __all__ = [
     "Answer",

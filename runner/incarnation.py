@@ -419,7 +419,10 @@ class Incarnation:
     def _on_chunk(self, chunk: Chunk) -> None:
         stream = self._streams.get(chunk.request)
         if stream is None:
-            # Its request has ended; the worker had not heard of that yet.
+            # Its request has ended, which the worker had not heard of yet. One that never was is another matter.
+            if not self.lifecycle.was_accepted(chunk.request):
+                detail = f"The worker answers request {chunk.request}, which was never made."
+                self._follow(ProtocolBroken(detail=detail, **self.stamp))
             return
         first = stream.first_at is None
         try:

@@ -141,7 +141,12 @@ class RunnerSupervisor:
         with anyio.CancelScope(shield=True):
             unkillable = await self._end()
         self._feed.close()
-        swallowed = await self._stack.__aexit__(exc_type, exc, traceback)
+        # The caller's own error goes on as it is. Only a cancellation concerns the task group, which would wrap any other.
+        swallowed = None
+        if exc is None or isinstance(exc, anyio.get_cancelled_exc_class()):
+            swallowed = await self._stack.__aexit__(exc_type, exc, traceback)
+        else:
+            await self._stack.aclose()
         if unkillable is not None and exc is None:
             raise unkillable
         return swallowed
