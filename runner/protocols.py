@@ -65,14 +65,16 @@ class Channel(Protocol):
     async def receive(self) -> list[FromWorker]:
         """Wait for bytes and give the whole messages in them, at least one. Cancelling it loses nothing.
 
+        Of many that came at once it gives some, and lets others run before it gives the next.
+
         Raises:
-            ChannelClosed: at the end of the stream.
+            ChannelClosed: at the end of the stream, or when this end was closed.
             FrameError: when a frame can't be read; the messages before it were given.
         """
         ...
 
     def drain(self) -> list[FromWorker]:
-        """Give what can be read without waiting; nothing if the stream is at its end.
+        """Give what has arrived by now, without waiting; nothing if the stream is at its end.
 
         Raises:
             FrameError: when a frame can't be read and there is none before it.
@@ -88,7 +90,7 @@ class Output(Protocol):
         ...
 
     def drain(self, bound: float) -> None:
-        """Read what can be read without waiting, for ``bound`` seconds at most."""
+        """Read what has arrived by now, without waiting, for ``bound`` seconds at most."""
         ...
 
     async def quiet(self) -> None:
@@ -119,11 +121,20 @@ class Child(Protocol):
         ...
 
     async def wait_exit(self) -> Exit:
-        """Wait until it has ended and is reaped. Any number may wait; cancelling it changes nothing."""
+        """Wait until it has ended and is reaped. What is left of its group is killed at that moment.
+
+        Any number may wait; cancelling it changes nothing.
+
+        Raises:
+            anyio.ClosedResourceError: if it was closed before it ended, which happens to one that can't be killed.
+        """
         ...
 
     def signal_group(self, number: int) -> None:
-        """Signal it and its descendants, as far as they are in its group. Nobody left is no error."""
+        """Signal it and its descendants, as far as they are in its group. Nobody left is no error.
+
+        Nothing is signalled once it is reaped: its number may be another's by then.
+        """
         ...
 
     def signal_process(self, number: int) -> None:
@@ -147,7 +158,10 @@ class Child(Protocol):
         ...
 
     async def close(self) -> None:
-        """Kill what is left of its group and let go of everything held for it: descriptors, cgroup. Bounded; shield it."""
+        """Kill what is left of it and of its descendants, and let go of everything held for it: descriptors, cgroup.
+
+        Bounded, a few seconds where something can't be killed; cancellation waits for it. A second time is no error.
+        """
         ...
 
 

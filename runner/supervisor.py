@@ -11,10 +11,8 @@ from contextlib import AsyncExitStack
 from types import TracebackType
 
 import anyio
-import anyio.to_thread
 import msgspec
 from anyio.abc import TaskGroup
-from loguru import logger
 
 from fsm import (
     Announce,
@@ -41,12 +39,14 @@ from runner.faults import Fault
 from runner.feed import Changes, Feed
 from runner.generation import Generation, Stream
 from runner.incarnation import Incarnation
-from runner.models import ModelError, check, resolve
+from runner.models import ModelError
+from runner.models.locate import Locate, locate
 from runner.models.progress import Progress
 from runner.process.clock import AnyioClock
 from runner.process.spawn import ProcessSpawner
 from runner.protocols import Clock, Spawner, WorkerSpec
 from runner.settings import Settings
+from runner.silence import logger
 from runner.waiting import Waiting
 
 
@@ -88,6 +88,7 @@ class RunnerSupervisor:
         spawner: starts the child; another one stands in for tests, or for another worker program.
         clock: seconds; on the same base as the event loop's deadlines.
         progress: told how far the fetching or converting of a model is, before it is loaded.
+        locate: gets and checks the model; another one stands in where there are no models.
 
     Raises:
         SettingsError: if a setting makes no sense.
@@ -103,6 +104,7 @@ class RunnerSupervisor:
         spawner: Spawner | None = None,
         clock: Clock | None = None,
         progress: Callable[[Progress], None] | None = None,
+        locate: Locate = locate,
     ) -> None:
         self._model = model
         self._settings = settings or Settings()
@@ -110,6 +112,7 @@ class RunnerSupervisor:
         self._spawner = spawner or ProcessSpawner()
         self._clock = clock or AnyioClock()
         self._progress = progress
+        self._locate = locate
         self._feed = Feed()
         self._waiting = Waiting()
         self._stack = AsyncExitStack()
@@ -290,11 +293,9 @@ class RunnerSupervisor:
 
     async def _prepare(self) -> str:
         try:
-            directory = await resolve(self._model, progress=self._progress)
-            await anyio.to_thread.run_sync(check, directory)
+            return str(await self._locate(self._model, self._progress))
         except ModelError as error:
             raise CommandRefused("load", f"{error.sentence} {error.remedy}", self.state) from error
-        return str(directory)
 
     async def unload(self) -> Record | None:
         """Close admission, let requests finish (cancel them when that takes too long), and give the memory back.

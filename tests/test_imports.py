@@ -21,7 +21,12 @@ def test_the_pure_part_loads_neither_an_event_loop_nor_a_log_nor_a_model() -> No
 
 
 def test_the_supervisor_never_loads_the_engine() -> None:
-    assert not loaded_by("import runner") & {"mlx", "mlx_lm", "numpy", "transformers", "hypothesis"}
+    statement = "import runner; [getattr(runner, name) for name in runner.__all__]"
+    assert not loaded_by(statement) & {"mlx", "mlx_lm", "numpy", "transformers", "hypothesis"}
+
+
+def test_the_worker_says_hello_before_it_loads_what_only_the_supervisor_needs() -> None:
+    assert not loaded_by("import runner.worker.start") & {"anyio", "loguru", "transitions", "mlx", "numpy"}
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "fsm").rglob("*.py")), ids=lambda path: path.name)

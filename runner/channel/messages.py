@@ -120,7 +120,7 @@ class ModelLoaded(Message, frozen=True, tag="loaded"):
     """The model answers."""
 
     context: int
-    """Longest prompt and answer together, in tokens."""
+    """Longest prompt and answer together, in tokens; 0 if the model does not say."""
     parameters: int = 0
     device: str = ""
     seconds: float = 0.0
@@ -158,6 +158,7 @@ class Chunk(Message, frozen=True, tag="chunk"):
 
     request: int
     text: str
+    """Empty while a character is incomplete, or while a stop string may have begun."""
     tokens: int = 1
     """Tokens generated since the last chunk. 0 for text that was held back and is now let go."""
 

@@ -1,11 +1,13 @@
 """A memory cgroup for one child, where this process may make one: a limit that hits the child alone, and a count that is its own.
 
 Version 2 (one hierarchy, ``memory.events``) and version 1 (a hierarchy for memory, ``memory.oom_control``) are spoken. Where no
-group can be made, ``reason`` says why; the counters of the groups above can be read all the same.
+group can be made, ``CgroupError`` says why; the counters of the groups above can be read all the same.
 """
 
+import contextlib
 import itertools
 import os
+import signal
 from pathlib import Path
 
 import msgspec
@@ -168,6 +170,17 @@ class ChildGroup:
     def oom_kills(self) -> int | None:
         """Processes that the kernel killed in it for want of memory."""
         return oom_kills(self._tree.version, self.path)
+
+    def kill(self) -> None:
+        """Kill everything in it, whatever session or process group it went to."""
+        at_once = self.path / "cgroup.kill"
+        # The file exists in version 2 since Linux 5.14.
+        if at_once.exists():
+            at_once.write_text("1")
+            return
+        for pid in _read(self.path / "cgroup.procs").split():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
 
     def remove(self) -> bool:
         """Remove it; tells whether it is gone. It is not while a process is in it."""

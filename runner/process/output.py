@@ -4,11 +4,17 @@ The head is kept since the first cause of a cascade counts, the tail since the l
 is read without end, but neither memory nor the log grows with it.
 """
 
+import fcntl
+import math
 import os
+import struct
+import termios
 from collections import deque
 
 import anyio
 from loguru import logger
+
+from runner.process.exit_watch import Descriptor
 
 LINE_LIMIT = 4096
 """Characters of a line that are kept."""
@@ -25,52 +31,80 @@ QUIET_S = 0.03
 
 
 class Lines:
-    """One stream cut into lines."""
+    """One stream cut into lines.
 
-    def __init__(self, descriptor: int, name: str, pid: int) -> None:
-        os.set_blocking(descriptor, False)
-        self.descriptor: int | None = descriptor
+    Args:
+        descriptor: the reading end of a pipe; it belongs to this object from here on.
+        name: ``stdout`` or ``stderr``.
+        pid: of the child, for the log.
+    """
+
+    def __init__(self, descriptor: Descriptor, name: str, pid: int) -> None:
+        os.set_blocking(descriptor.fileno(), False)
+        self.descriptor = descriptor
         self.head: list[str] = []
         self.tail: deque[str] = deque(maxlen=TAIL)
         self.count = 0
         self._log = logger.bind(stream=name, pid=pid)
         self._name = name
         self._part = b""
-        self._window = 0.0
+        self._cut = False
+        self._window = -math.inf
         self._logged = 0
         self._left_out = 0
 
-    def read(self, now: float) -> bool:
-        """Read once without waiting. Tells whether there was anything; at the end of the stream it closes it."""
-        if self.descriptor is None:
-            return False
+    @property
+    def open(self) -> bool:
+        """Whether anything can still come."""
+        return self.descriptor.fileno() >= 0
+
+    def arrived(self) -> int:
+        """Bytes that can be read without waiting."""
+        if not self.open:
+            return 0
+        return struct.unpack("i", fcntl.ioctl(self.descriptor.fileno(), termios.FIONREAD, bytes(4)))[0]
+
+    def read(self, now: float, limit: int = READ) -> int:
+        """Read once without waiting: how many bytes came. At the end of the stream it lets go of it.
+
+        Args:
+            now: seconds, for the bound on what is logged.
+            limit: bytes to read at most.
+        """
+        if not self.open:
+            return 0
         try:
-            data = os.read(self.descriptor, READ)
+            data = os.read(self.descriptor.fileno(), limit)
         except BlockingIOError:
-            return False
+            return 0
         if not data:
             self.close(now)
-            return False
+            return 0
         # A progress bar rewrites its line with carriage returns; each state of it is a line here.
-        *lines, self._part = (self._part + data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")).split(b"\n")
+        first, *others = data.replace(b"\r", b"\n").split(b"\n")
+        if not self._cut:
+            self._part += first
+        if others:
+            self._keep(self._part, now)
+            *whole, self._part = others
+            self._cut = False
+            for line in whole:
+                if line:
+                    self._keep(line, now)
         if len(self._part) > LINE_LIMIT:
-            lines.append(self._part)
-            self._part = b""
-        for line in lines:
-            self._keep(line, now)
-        return True
+            # What is over the limit is not kept anyway; a line without an end must not grow.
+            self._part, self._cut = self._part[:LINE_LIMIT], True
+        return len(data)
 
     def close(self, now: float) -> None:
         """Keep what is left of a last line, and let go of the stream."""
-        if self._part:
-            self._keep(self._part, now)
-            self._part = b""
+        self._keep(self._part, now)
+        self._part = b""
         if self._left_out:
             self._tell_left_out()
-        if self.descriptor is not None:
+        if self.open:
             anyio.notify_closing(self.descriptor)
-            os.close(self.descriptor)
-            self.descriptor = None
+            self.descriptor.close()
 
     def lines(self) -> tuple[str, ...]:
         """Head and tail, with a line between them that says how many are missing."""
@@ -107,7 +141,7 @@ class Lines:
 class ChildOutput:
     """Both streams of a child."""
 
-    def __init__(self, stdout: int, stderr: int, pid: int) -> None:
+    def __init__(self, stdout: Descriptor, stderr: Descriptor, pid: int) -> None:
         self._stdout = Lines(stdout, "stdout", pid)
         self._stderr = Lines(stderr, "stderr", pid)
         self._written = anyio.Event()
@@ -119,7 +153,7 @@ class ChildOutput:
             tasks.start_soon(self._run, self._stderr)
 
     async def _run(self, stream: Lines) -> None:
-        while stream.descriptor is not None:
+        while stream.open:
             try:
                 await anyio.wait_readable(stream.descriptor)
             except anyio.ClosedResourceError:
@@ -129,12 +163,19 @@ class ChildOutput:
                 self._written = anyio.Event()
 
     def drain(self, bound: float) -> None:
-        """Read what can be read without waiting, for ``bound`` seconds at most."""
-        for stream in (self._stdout, self._stderr):
-            now = anyio.current_time()
-            end = now + bound
-            while stream.read(now) and (now := anyio.current_time()) < end:
-                pass
+        """Read what can be read without waiting, for ``bound`` seconds at most.
+
+        Only what has arrived by now is read: a descendant that goes on writing can't keep the caller. What a process wrote has
+        arrived when its death is noticed, so after a death this is everything.
+        """
+        now = anyio.current_time()
+        end = now + bound
+        # The last words of a process are on standard error: first that.
+        for stream in (self._stderr, self._stdout):
+            arrived = stream.arrived()
+            while arrived > 0 and now < end and (got := stream.read(now, min(arrived, READ))):
+                arrived -= got
+                now = anyio.current_time()
 
     async def quiet(self) -> None:
         """Wait until something was written to standard error and then nothing for a moment."""

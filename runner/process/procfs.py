@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+_PROC = Path("/proc")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -10,10 +11,11 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 def _stat_fields(pid: int) -> list[str] | None:
     """The fields of ``/proc/PID/stat`` after the name, which may hold blanks and brackets: field 3 of proc(5) is the first."""
     try:
-        text = Path(f"/proc/{pid}/stat").read_text()
+        # Bytes: a program's name is whatever its author liked.
+        content = (_PROC / str(pid) / "stat").read_bytes()
     except OSError:
         return None
-    return text.rpartition(")")[2].split()
+    return content.rpartition(b")")[2].decode("ascii").split()
 
 
 def state(pid: int) -> str | None:
@@ -34,10 +36,15 @@ def resident(pid: int) -> int | None:
     return int(fields[21]) * _PAGE if fields else None
 
 
-def members(session: int) -> list[int]:
-    """Processes of a session or group that have not ended (zombies do not count): what a child left behind."""
+def members(session: int) -> list[int] | None:
+    """Processes of a session or group that have not ended (zombies do not count): what a child left behind.
+
+    ``None`` where the system does not tell, which is not the same as nobody.
+    """
+    if not (_PROC / "self" / "stat").exists():
+        return None
     found: list[int] = []
-    for entry in Path("/proc").glob("[0-9]*"):
+    for entry in _PROC.glob("[0-9]*"):
         fields = _stat_fields(int(entry.name))
         if fields and fields[0] not in "ZX" and session in (int(fields[2]), int(fields[3])):
             found.append(int(entry.name))

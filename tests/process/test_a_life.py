@@ -255,8 +255,12 @@ async def test_leaving_by_a_cancellation_leaves_nothing_behind() -> None:
 
 
 async def test_a_setting_that_makes_no_sense_is_named() -> None:
-    for wrong in ({"load_timeout": 0}, {"poll_interval": -1.0}, {"concurrency": 1.5}, {"hung_after": 0.1}, {"load_budget": 1.0}):
+    for wrong in (
+        {"load_timeout": 0},
+        {"poll_interval": -1.0},
+        {"concurrency": 1.5},
+        {"hung_after": 0.1},
+        {"load_budget": 1.0},
+    ):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             Settings(**wrong)  # pyright: ignore[reportArgumentType]
-
-
