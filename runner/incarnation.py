@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, TypedDict
 
 import anyio
+import msgspec
 from anyio.abc import TaskGroup, TaskStatus
 
 from fsm import (
@@ -98,6 +99,7 @@ from runner.diagnosis.diagnose import diagnose
 from runner.diagnosis.evidence import Counters, Evidence, Platform
 from runner.diagnosis.evidence import Need as NeedFigures
 from runner.diagnosis.report import diagnose_report
+from runner.diagnosis.stacks import stacks_in
 from runner.generation import Overdrawn, Stream
 from runner.liveness import Liveness
 from runner.protocols import ChannelClosed, ChannelFull, Child, Clock, Spawner, SpawnError, WorkerSpec
@@ -150,6 +152,7 @@ class Incarnation:
         self._inbox: deque[AnyEvent] = deque()
         self._handling = False
         self._dumping = False
+        self._dumped = False
         self._sent: set[int] = set()
         self._tasks: TaskGroup | None = None
         self._liveness = Liveness(settings)
@@ -291,6 +294,7 @@ class Incarnation:
         """Let the child write its stacks, then signal it. A stopped process writes none, hence the bound."""
         if self._child is not None:
             self._child.signal_process(signal.SIGUSR1)
+            self._dumped = True
             with anyio.move_on_after(self._settings.stacks_timeout):
                 await self._child.output.quiet()
         self._signal(number)
@@ -332,8 +336,11 @@ class Incarnation:
             child_alive=self.unkillable,
             need=self._need,
         )
+        found = diagnose(evidence)
+        if self._dumped and found.kind is not Kind.OOM and (stacks := stacks_in(evidence.stderr)):
+            found = msgspec.structs.replace(found, evidence=stacks)
         # The machine takes this from here: after the frames that were just read, before anything else.
-        self._follow(Settled(exit=self._exit, cause=diagnose(evidence), unkillable=self.unkillable, **self.stamp))
+        self._follow(Settled(exit=self._exit, cause=found, unkillable=self.unkillable, **self.stamp))
 
     # What the world tells.
 

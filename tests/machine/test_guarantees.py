@@ -1,5 +1,6 @@
 """G1 to G4 on the bare machine: every event, in any order, with any content."""
 
+import itertools
 from typing import Any
 
 from hypothesis import given, settings
@@ -103,7 +104,7 @@ def test_each_incarnation_is_announced_exactly_once(history: Any, drawn: list[An
 def test_a_cause_only_ever_gets_sharper_and_is_fixed_once_settled(history: Any, drawn: list[Any]) -> None:
     _, records = run(history, drawn)
     causes = [record.cause for record in records if record.cause is not None]
-    for earlier, later in zip(causes, causes[1:], strict=False):
+    for earlier, later in itertools.pairwise(causes):
         assert rank(later) <= rank(earlier)
         if later.kind is not earlier.kind and earlier.source is not fsm.Source.EXIT:
             assert rank(later) < rank(earlier)

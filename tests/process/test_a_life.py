@@ -235,7 +235,7 @@ async def test_a_slow_follower_misses_records_and_is_told_how_many() -> None:
 
 async def test_leaving_by_an_error_leaves_nothing_behind_and_the_error_comes_out() -> None:
     pid = None
-    with pytest.raises(LookupError, match="mine"):  # noqa: PT012
+    with pytest.raises(LookupError, match="mine"):
         async with runner_with() as runner:
             await runner.load()
             pid = runner.snapshot().pid

@@ -42,7 +42,7 @@ FAULTS = [
 @pytest.mark.parametrize(("phase", "fault", "argument", "kinds"), FAULTS)
 async def test_a_fault_ends_in_failed_with_its_kind(phase: str, fault: str, argument: str, kinds: set[Kind]) -> None:
     async with runner_with(fault, phase, argument) as runner:
-        with pytest.raises((RunnerFailed, RequestFailed)) as failed:  # noqa: PT012
+        with pytest.raises((RunnerFailed, RequestFailed)) as failed:
             await runner.load()
             await runner.generate("Hello", max_tokens=400).result()
         record = await runner.wait_for(State.FAILED)
@@ -52,8 +52,8 @@ async def test_a_fault_ends_in_failed_with_its_kind(phase: str, fault: str, argu
         assert record.cause.remedy
         assert announcements(await records_of(runner)) == 1
         pid = runner.snapshot().pid
-        assert pid is not None
-        assert not members(pid)
+    assert pid is not None
+    assert not members(pid)
     assert runner.state is State.FAILED
 
 
@@ -100,7 +100,7 @@ async def test_200_000_lines_of_output_are_survived() -> None:
 
 async def test_a_worker_that_never_reads_again_fails_by_its_deadline() -> None:
     async with runner_with("deaf", "idle") as runner:
-        with pytest.raises((RunnerFailed, RequestFailed)):  # noqa: PT012
+        with pytest.raises((RunnerFailed, RequestFailed)):
             await runner.load()
             await runner.generate("Hello", max_tokens=4).result()
         assert runner.cause is not None
