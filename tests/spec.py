@@ -22,7 +22,7 @@ MATRIX = {
     "loaded":            ("-", "R", "-", "-", "-"),
     "unloaded":          ("-", "-", "-I", "-", "-"),
     "oom":               ("F", "F", "F", "=", "F"),
-    "worker_failed":     ("F", "F", "F", "=", "-"),
+    "worker_failed":     ("F", "F", "F", "=", "="),
     "protocol_broken":   ("F", "F", "F", "-", "-"),
     "exited":            ("F", "F", "F", "=-", "=F-"),
     "hung":              ("F", "F", "F", "-", "-"),

@@ -189,3 +189,12 @@ async def test_a_process_that_cannot_be_started_fails_in_words() -> None:
         record = await runner.wait_for(State.FAILED)
         assert record.cause is not None
         assert "/no/such/program" in record.cause.sentence
+
+
+async def test_an_exception_during_shutdown_is_told_as_that() -> None:
+    async with runner_with("raise", "shutdown") as runner:
+        await runner.load()
+        await runner.shutdown()
+        assert runner.state is State.FAILED
+        assert runner.cause is not None
+        assert (runner.cause.kind, runner.cause.exit) == (Kind.PYTHON_EXCEPTION, Exit(code=1))
