@@ -21,6 +21,8 @@ def number(value: float) -> str:
 
 def show(figures: list[Figure]) -> None:
     """Print the table."""
+    # In a pipe there is no width to keep to, and a table that is folded can't be read.
+    console = Console() if sys.stdout.isatty() else Console(width=150)
     table = Table("what", "ours", "reference", "ratio", "to reach", "held")
     for figure in figures:
         sign = "<" if figure.better == "lower" else ">"
@@ -32,7 +34,7 @@ def show(figures: list[Figure]) -> None:
             f"{sign} {number(figure.reach)}",
             "yes" if figure.held else "no",
         )
-    Console().print(table)
+    console.print(table)
 
 
 async def measure(names: list[str]) -> list[Figure]:

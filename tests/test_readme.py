@@ -32,7 +32,13 @@ def test_the_checked_in_diagrams_are_the_machines(name: str, table: object) -> N
 
 def test_every_setting_is_listed_with_its_default() -> None:
     for field in msgspec.structs.fields(Settings):
-        default = "none" if field.default is None else f"{field.default:g}" if isinstance(field.default, float) else field.default
+        default = (
+            "none"
+            if field.default is None
+            else f"{field.default:g}"
+            if isinstance(field.default, float)
+            else field.default
+        )
         assert re.search(rf"^\| `{field.name}` \| {default}\b", README, flags=re.MULTILINE), f"{field.name} = {default}"
 
 
