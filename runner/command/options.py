@@ -1,0 +1,123 @@
+"""Options that several commands have in common, each declared once."""
+
+from typing import Annotated
+
+import typer
+
+from runner.command.sizes import parse_size
+from runner.settings import Settings
+
+DEFAULT_MODEL = "smollm2"
+
+
+def _size(text: str) -> int:
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def _positive(value: float | None) -> float | None:
+    if value is not None and not value > 0:
+        raise typer.BadParameter(f"{value:g} is not a positive number of seconds.")
+    return value
+
+
+def _probability(value: float) -> float:
+    if not 0 < value <= 1:
+        raise typer.BadParameter(f"{value:g} is not more than 0 and at most 1.")
+    return value
+
+
+def _not_empty(values: list[str] | None) -> list[str] | None:
+    if values is not None and not all(values):
+        raise typer.BadParameter("A stop string is empty; it would end every answer before it begins.")
+    return values
+
+
+_SAMPLING = "How the answer is drawn"
+_RUNNER = "How the runner is watched"
+
+Model = Annotated[
+    str,
+    typer.Option(
+        "--model", "-m", metavar="MODEL", help="smollm2, tiny, a hub id, a directory for mlx-lm, or a .gguf file."
+    ),
+]
+MaxTokens = Annotated[
+    int, typer.Option(min=1, metavar="N", help="Most tokens of an answer.", rich_help_panel=_SAMPLING)
+]
+Temperature = Annotated[
+    float, typer.Option(min=0, metavar="X", help="0 takes the likeliest token.", rich_help_panel=_SAMPLING)
+]
+TopP = Annotated[
+    float,
+    typer.Option(
+        callback=_probability,
+        metavar="P",
+        help="Draw from the smallest set of this probability.",
+        rich_help_panel=_SAMPLING,
+    ),
+]
+Seed = Annotated[
+    int | None, typer.Option(metavar="N", help="Make what is drawn repeatable.", rich_help_panel=_SAMPLING)
+]
+Stop = Annotated[
+    list[str] | None,
+    typer.Option(
+        callback=_not_empty,
+        metavar="TEXT",
+        help="End the answer before this text; can be repeated.",
+        rich_help_panel=_SAMPLING,
+    ),
+]
+MemoryLimit = Annotated[
+    int | None,
+    typer.Option(
+        parser=_size,
+        metavar="SIZE",
+        help="Memory that the model's process may take, such as 2GiB; needs memory cgroups.",
+        rich_help_panel=_RUNNER,
+    ),
+]
+LoadTimeout = Annotated[
+    float | None,
+    typer.Option(
+        callback=_positive,
+        metavar="SECONDS",
+        help="Longest time without progress of the load.",
+        rich_help_panel=_RUNNER,
+    ),
+]
+PrefillTimeout = Annotated[
+    float | None,
+    typer.Option(
+        callback=_positive,
+        metavar="SECONDS",
+        help="Longest time without progress while a prompt is read.",
+        rich_help_panel=_RUNNER,
+    ),
+]
+DecodeTimeout = Annotated[
+    float | None,
+    typer.Option(
+        callback=_positive, metavar="SECONDS", help="Longest time between two tokens.", rich_help_panel=_RUNNER
+    ),
+]
+
+
+def settings(
+    memory_limit: int | None, load_timeout: float | None, prefill_timeout: float | None, decode_timeout: float | None
+) -> Settings:
+    """The settings that these options make; the others keep their defaults.
+
+    Raises:
+        SettingsError: if one makes no sense.
+    """
+    default = Settings()
+    return Settings(
+        memory_limit=memory_limit,
+        load_timeout=load_timeout or default.load_timeout,
+        prefill_timeout=prefill_timeout or default.prefill_timeout,
+        decode_timeout=decode_timeout or default.decode_timeout,
+    )
