@@ -5,7 +5,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import msgspec
-from loguru import logger
+
+# From there, so that the library's own silence is set before this ends it, whatever was imported first.
+from runner.silence import logger
 
 if TYPE_CHECKING:
     from loguru import Message
