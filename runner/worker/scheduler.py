@@ -35,7 +35,7 @@ from runner.channel.messages import (
 )
 from runner.worker import memory
 from runner.worker.device_errors import device_is_lost
-from runner.worker.ending import leave
+from runner.worker.ending import begin_to_leave, leave
 from runner.worker.engine import Checkpoint, Engine, Generation, Piece, RequestRejected
 from runner.worker.reader import Command, Reader
 from runner.worker.sender import Sender
@@ -280,6 +280,7 @@ class Scheduler:
 
     def _fail(self, error: BaseException) -> None:
         text = "".join(traceback.format_exception(error))
+        begin_to_leave()
         self._reader.expect_end()
         self._sender.finish(Fatal(_name(error), str(error), text, self._phase))
         leave(1)

@@ -56,8 +56,8 @@ def test_sigint_is_left_to_the_parent(start: StartChild) -> None:
 
 
 def test_sigusr1_shows_the_stacks_of_all_threads_and_nothing_else_happens(start: StartChild) -> None:
-    child = start()
-    child.until(Hello)
+    child = start("--beat-interval", "0.05")
+    child.until(Beat)  # so that all threads are there
     child.process.send_signal(signal.SIGUSR1)
     child.send(Stop())
     child.until(Bye)
