@@ -15,7 +15,7 @@ def storage() -> Section:
     directory = cache_directory()
     there = _existing(directory)
     free = shutil.disk_usage(there).free
-    models = [{"name": model.name, "kind": model.kind.value, "bytes": model.bytes} for model in list_models()]
+    models = [{"name": model.name, "bytes": model.bytes} for model in list_models()]
     problems: list[Problem] = []
     if not os.access(there, os.W_OK | os.X_OK):
         problems.append(

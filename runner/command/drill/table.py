@@ -18,11 +18,12 @@ _HEAD = ("fault", "phase", "state", "cause", "certainty", "told", "ms", "from", 
 _WIDTHS = (0, 8, 8, 17, 9, 4, 8, 7, 4, 7)
 _RIGHT = frozenset({"told", "ms", "left"})
 
-LEGEND = (
-    "told: announcements of the end, which must be 1. ms: to the announcement, from the child's death as the kernel told of it"
-    " to the supervisor or to an independent watch (the earlier of both), or from the trigger that ended the runner, the ending"
-    " of its process included. left: processes of the child that are still there."
-)
+LEGEND = """\
+told: announcements of the end, which must be 1.
+ms:   to the announcement; from the child's death, as the kernel told of it to the
+      supervisor or to an independent watch (the earlier of both), or from the
+      trigger that ended the runner, the ending of its process included.
+left: processes of the child that are still there."""
 
 
 class Table:
