@@ -5,7 +5,6 @@ provisional one. What does *not* live here: reading logs, counters or exit statu
 hands over a finished ``FailureCause``).
 """
 
-import signal as _signal
 from enum import StrEnum
 
 import msgspec
@@ -104,12 +103,30 @@ class Exit(msgspec.Struct, frozen=True, omit_defaults=True):
         return "Terminated (status unknown)"
 
 
+_SIGNAL_TEXTS = {
+    1: "Hangup",
+    2: "Interrupt",
+    3: "Quit",
+    4: "Illegal instruction",
+    5: "Trace/breakpoint trap",
+    6: "Aborted",
+    7: "Bus error",
+    8: "Floating point exception",
+    9: "Killed",
+    11: "Segmentation fault",
+    13: "Broken pipe",
+    14: "Alarm clock",
+    15: "Terminated",
+    24: "CPU time limit exceeded",
+    25: "File size limit exceeded",
+}
+# Not the system's own words: those differ between systems, and a journal must read the same on each. Numbers that mean
+# one thing on Linux and another on macOS are left out, but for 7, by which nothing dies on macOS.
+
+
 def signal_text(number: int) -> str:
-    """The system's words for a signal, ``Killed`` for 9; ``signal 99`` for a number that it does not know."""
-    try:
-        return _signal.strsignal(number) or f"signal {number}"
-    except ValueError:
-        return f"signal {number}"
+    """A signal in words, ``Killed`` for 9; ``signal 99`` for a number without any."""
+    return _SIGNAL_TEXTS.get(number, f"signal {number}")
 
 
 REMEDIES: dict[Kind, str] = {

@@ -21,6 +21,7 @@ their own (``requests.py``); this one owns them and lets them end with it.
 import msgspec
 
 from fsm.blame import cause_of
+from fsm.checkpoint import Checkpoint, RequestCheckpoint
 from fsm.context import GUARDS, Context, Facts
 from fsm.effects import (
     Announce,
@@ -366,6 +367,11 @@ class Lifecycle:
         return self._first_request <= request <= self._last_request
 
     @property
+    def next_seq(self) -> int:
+        """Number of the record that comes next."""
+        return self._next_seq
+
+    @property
     def watched(self) -> frozenset[Deadline]:
         """The deadlines that run."""
         return self._watched
@@ -406,6 +412,41 @@ class Lifecycle:
         return Lifecycle(
             incarnation=self._facts.incarnation + 1, next_request=self._last_request + 1, next_seq=self._next_seq
         )
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """Where it stands, as a value."""
+        return Checkpoint(
+            state=self.state,
+            facts=self._facts,
+            requests=tuple(
+                RequestCheckpoint(request, machine.state, machine.cancelling)
+                for request, machine in self._requests.items()
+            ),
+            first_request=self._first_request,
+            last_request=self._last_request,
+            next_seq=self._next_seq,
+        )
+
+    @classmethod
+    def resume(cls, checkpoint: Checkpoint) -> "Lifecycle":
+        """A machine that stands where ``checkpoint`` was taken, and makes the same steps from there."""
+        life = cls(
+            incarnation=checkpoint.facts.incarnation,
+            next_request=checkpoint.first_request,
+            next_seq=checkpoint.next_seq,
+        )
+        life._holder = Holder(checkpoint.state.value)
+        life._facts = checkpoint.facts
+        life._last_request = checkpoint.last_request
+        for request in checkpoint.requests:
+            life._requests[request.request] = RequestMachine(
+                request.request, request.state, cancelling=request.cancelling
+            )
+            life._counts[request.state] += 1
+            life._cancelling += request.cancelling
+        life._watched = life._wanted(life._context(SupervisorLate(incarnation=0, at=0.0, late_s=0.0)))
+        return life
 
     def handle(self, event: AnyEvent) -> Step:
         """Take one event and say what it came to. Never raises for an event, whatever it is and whenever it comes."""
@@ -590,11 +631,7 @@ class Lifecycle:
 
     def _rewatch(self, event: Event, ended: bool) -> tuple[AnyEffect, ...]:
         """Arm and disarm what the step changed; re-arm what it got done."""
-        context = self._context(event)
-        state = self._holder.state
-        wanted = frozenset(
-            watch.deadline for watch in WATCHES if state in watch.states and GUARDS[watch.guard].test(context)
-        )
+        wanted = self._wanted(self._context(event))
         before, self._watched = self._watched, wanted
         again: frozenset[Deadline] = frozenset()
         if isinstance(event, SupervisorLate):
@@ -608,6 +645,12 @@ class Lifecycle:
             if deadline in wanted and (deadline not in before or deadline in again)
         ]
         return tuple(effects)
+
+    def _wanted(self, context: Context) -> frozenset[Deadline]:
+        state = self._holder.state
+        return frozenset(
+            watch.deadline for watch in WATCHES if state in watch.states and GUARDS[watch.guard].test(context)
+        )
 
 
 _Outcome = tuple[tuple[str, ...], Verdict, tuple[RequestChange, ...], tuple[AnyEffect, ...], str]

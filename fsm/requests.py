@@ -123,9 +123,9 @@ TABLE = Table(
 class RequestMachine:
     """One request. Owned by the lifecycle of the incarnation that accepted it."""
 
-    def __init__(self, request: int) -> None:
-        self._facts = RequestFacts(request)
-        self._holder = Holder(QUEUED)
+    def __init__(self, request: int, state: RequestState = RequestState.QUEUED, *, cancelling: bool = False) -> None:
+        self._facts = RequestFacts(request, cancelling)
+        self._holder = Holder(state.value)
 
     @property
     def state(self) -> RequestState:
