@@ -12,9 +12,9 @@ class RequestChange(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a step did to one request."""
 
     request: int
-    source: RequestState | None
+    source: RequestState | None = msgspec.field(name="from")
     """``None`` for a request that was accepted in this step."""
-    dest: RequestState
+    dest: RequestState = msgspec.field(name="to")
     cancelling: bool = False
 
 
