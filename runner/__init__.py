@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from runner.faults import Fault, FaultKind
     from runner.feed import Changes, Missed
     from runner.generation import Answer, Generation
+    from runner.journal.errors import JournalRefused
+    from runner.journal.journal import Journal
     from runner.models.errors import ModelError
     from runner.settings import Settings, SettingsError
     from runner.supervisor import RunnerSupervisor, Snapshot
@@ -30,6 +32,8 @@ _HOMES = {
     "runner.faults": ("Fault", "FaultKind"),
     "runner.feed": ("Changes", "Missed"),
     "runner.generation": ("Answer", "Generation"),
+    "runner.journal.errors": ("JournalRefused",),
+    "runner.journal.journal": ("Journal",),
     "runner.models.errors": ("ModelError",),
     "runner.settings": ("Settings", "SettingsError"),
     "runner.supervisor": ("RunnerSupervisor", "Snapshot"),
@@ -46,6 +50,8 @@ __all__ = [
     "FaultKind",
     "Gauge",
     "Generation",
+    "Journal",
+    "JournalRefused",
     "Kind",
     "Missed",
     "ModelError",

@@ -102,8 +102,14 @@ from runner.diagnosis.report import diagnose_report
 from runner.diagnosis.stacks import stacks_in
 from runner.generation import Overdrawn, Stream
 from runner.liveness import Liveness
-from runner.protocols import ChannelClosed, ChannelFull, Child, Clock, Spawner, SpawnError, WorkerSpec
+from runner.protocols import ChannelClosed, ChannelFull, Child, Clock, Recorder, Spawner, SpawnError, WorkerSpec
 from runner.settings import Settings
+
+WRITE_TIMEOUT_S = 0.05
+"""What reaches the worker waits at most so long for its record to be written down."""
+
+_REACHES_OUT = (Spawn, SendLoad, SendUnload, SendRequest, SendCancel, Ask, Terminate)
+"""Effects that wait for their record. SIGKILL, the release of those who wait and what stays in here do not."""
 
 
 class Incarnation:
@@ -116,6 +122,7 @@ class Incarnation:
         settings: spans and sizes.
         clock: seconds.
         publish: told of each record, in order.
+        recorder: writes the records down; what reaches the worker waits for it, within a bound.
     """
 
     def __init__(
@@ -127,6 +134,7 @@ class Incarnation:
         settings: Settings,
         clock: Clock,
         publish: Callable[[Record], None],
+        recorder: Recorder | None = None,
     ) -> None:
         self.lifecycle = lifecycle
         self.settled = anyio.Event()
@@ -142,6 +150,10 @@ class Incarnation:
         self._settings = settings
         self._clock = clock
         self._publish = publish
+        self._recorder = recorder
+        self._answers: dict[int, list[str]] = {}
+        self._held: deque[tuple[int, AnyEffect]] = deque()
+        self._holding = anyio.Event()
         self._child: Child | None = None
         self._exit = Exit()
         self._counters = Counters()
@@ -189,8 +201,42 @@ class Incarnation:
         step = self.lifecycle.handle(event)
         self._publish(step.record)
         for effect in step.effects:
-            self._perform(effect)
+            if isinstance(effect, _REACHES_OUT) and self._must_wait(step.record.seq):
+                self._held.append((step.record.seq, effect))
+                self._holding.set()
+            else:
+                self._perform(effect)
         return step
+
+    # What reaches the worker is written down first.
+
+    def _must_wait(self, seq: int) -> bool:
+        return bool(self._held) or (self._recorder is not None and not self._recorder.is_written(seq))
+
+    async def _perform_held(self) -> None:
+        """Perform what was held once its record is written, in order; not later than the bound, and then that is noted."""
+        while True:
+            await self._holding.wait()
+            self._holding = anyio.Event()
+            waited = -1
+            while self._held:
+                seq = self._held[0][0]
+                if seq != waited:
+                    await self._wait_written(seq)
+                    waited = seq
+                # Settled meanwhile, and there is nobody to be reached.
+                if self._held:
+                    self._perform(self._held.popleft()[1])
+
+    async def _wait_written(self, seq: int) -> None:
+        recorder = self._recorder
+        if recorder is None or recorder.is_written(seq):
+            return
+        began = self._clock.now()
+        with anyio.move_on_after(WRITE_TIMEOUT_S):
+            await recorder.wait_written(seq)
+        if not recorder.is_written(seq):
+            recorder.overran(seq, self._clock.now() - began)
 
     def _follow(self, event: AnyEvent) -> None:
         """Post an event that may be found while a step is performed: it is handled right after that step."""
@@ -247,6 +293,8 @@ class Incarnation:
                 stream = self._streams.pop(outcome.request, None)
                 if stream is not None:
                     stream.finish(outcome)
+                if self._recorder is not None and (answer := self._answers.pop(outcome.request, None)) is not None:
+                    self._recorder.said(outcome.request, "answer", "".join(answer))
             case Spawn():
                 self._start(self._spawn)
             case SendLoad():
@@ -268,6 +316,7 @@ class Incarnation:
             case Settle():
                 self._settle()
             case Announce():
+                self._held.clear()
                 self.settled.set()
 
     def _start(self, task: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -438,6 +487,8 @@ class Incarnation:
             detail = f"The worker sent more of request {chunk.request} than it had credit for."
             self._follow(ProtocolBroken(detail=detail, **self.stamp))
             return
+        if self._recorder is not None and self._recorder.text:
+            self._answers.setdefault(chunk.request, []).append(chunk.text)
         if first:
             self._follow(FirstToken(request=chunk.request, **self.stamp))
         else:
@@ -525,6 +576,7 @@ class Incarnation:
                     self._tasks = tasks
                     tasks.start_soon(self._deadlines.run)
                     tasks.start_soon(self._poll)
+                    tasks.start_soon(self._perform_held)
                     task_status.started()
                     await self.settled.wait()
                     tasks.cancel_scope.cancel()

@@ -4,11 +4,14 @@ The real ones are in ``runner.process`` and ``runner.channel``; a simulated chil
 said here about closing, death and cancellation holds for all of them.
 """
 
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
-from fsm import Exit
+from fsm import Exit, Record
+from fsm.checkpoint import Checkpoint
 from runner.channel.messages import FromWorker, ToWorker
 from runner.diagnosis.evidence import Counters
 from runner.faults import Fault
@@ -188,5 +191,59 @@ class Spawner(Protocol):
 
         Raises:
             SpawnError: if it can't be started.
+        """
+        ...
+
+
+class Recorder(Protocol):
+    """Writes down the records of one run. Whatever becomes of it, the runner goes on."""
+
+    @property
+    def path(self) -> Path | None:
+        """The file, if it is one."""
+        ...
+
+    @property
+    def text(self) -> bool:
+        """Whether prompts and answers are to be written down."""
+        ...
+
+    def append(self, record: Record, checkpoint: Callable[[], Checkpoint]) -> None:
+        """Note a record. Never blocks. ``checkpoint`` gives where the machine stands after it."""
+        ...
+
+    def said(self, request: int, role: str, text: str) -> None:
+        """Note a prompt or an answer. Never blocks."""
+        ...
+
+    def overran(self, seq: int, waited_s: float) -> None:
+        """Note that the effects of a step did not wait for it. Never blocks."""
+        ...
+
+    def is_written(self, seq: int) -> bool:
+        """Whether that record is in the hands of the system."""
+        ...
+
+    async def wait_written(self, seq: int) -> None:
+        """Wait until that record is written, or until it is known that it can't be now. Cancelling it changes nothing."""
+        ...
+
+    async def run(self) -> None:
+        """Wake those who wait, until closed or cancelled."""
+        ...
+
+    async def close(self, checkpoint: Checkpoint) -> None:
+        """Write what is left and the end, in bounded time, and let :meth:`run` end. Shielded from cancellation."""
+        ...
+
+
+class Recording(Protocol):
+    """Where records are to be written down."""
+
+    async def begin(self, settings: Mapping[str, bool | int | float | str | None]) -> Recorder:
+        """Be ready to write, in bounded time.
+
+        Raises:
+            JournalRefused: if it can't be there.
         """
         ...

@@ -8,6 +8,7 @@ import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from pathlib import Path
 from types import TracebackType
 
 import anyio
@@ -39,15 +40,19 @@ from runner.faults import Fault
 from runner.feed import Changes, Feed
 from runner.generation import Generation, Stream
 from runner.incarnation import Incarnation
+from runner.journal.journal import Journal
 from runner.models import ModelError
 from runner.models.locate import Locate, locate
 from runner.models.progress import Progress
 from runner.process.clock import AnyioClock
 from runner.process.spawn import ProcessSpawner
-from runner.protocols import Clock, Spawner, WorkerSpec
+from runner.protocols import Clock, Recorder, Recording, Spawner, WorkerSpec
 from runner.settings import Settings
 from runner.silence import logger
 from runner.waiting import Waiting
+
+DEFAULT_JOURNAL = Journal()
+"""A file in the default place."""
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,6 +92,7 @@ class RunnerSupervisor:
         faults: faults that the worker brings on itself at given phases, for drills and tests. Never in production.
         spawner: starts the child; another one stands in for tests, or for another worker program.
         clock: seconds; on the same base as the event loop's deadlines.
+        journal: where each step is written down: a :class:`Journal`, or ``None`` for nowhere.
         progress: told how far the fetching or converting of a model is, before it is loaded.
         locate: gets and checks the model; another one stands in where there are no models.
 
@@ -101,6 +107,7 @@ class RunnerSupervisor:
         *,
         settings: Settings | None = None,
         faults: Sequence[Fault] = (),
+        journal: Recording | None = DEFAULT_JOURNAL,
         spawner: Spawner | None = None,
         clock: Clock | None = None,
         progress: Callable[[Progress], None] | None = None,
@@ -109,6 +116,8 @@ class RunnerSupervisor:
         self._model = model
         self._settings = settings or Settings()
         self._faults = tuple(faults)
+        self._recording = journal
+        self._recorder: Recorder | None = None
         self._spawner = spawner or ProcessSpawner()
         self._clock = clock or AnyioClock()
         self._progress = progress
@@ -119,15 +128,25 @@ class RunnerSupervisor:
         self._tasks: TaskGroup | None = None
         self._current: Incarnation | None = None
         self._since = 0.0
+        self._entered = 0
         self._next_request = 1
 
     # Coming and going.
 
     async def __aenter__(self) -> "RunnerSupervisor":
-        """Start the process. It comes up while the caller goes on."""
+        """Start the process. It comes up while the caller goes on.
+
+        Raises:
+            JournalRefused: if the journal's file is there already.
+        """
         if self._tasks is not None:
             raise RuntimeError("A supervisor is entered once; make another one.")
+        # Each of these shields itself, and is bounded: half entered, nobody would leave it.
+        if self._recording is not None:
+            self._recorder = await self._recording.begin(_for_journal(self._model, self._settings))
         self._tasks = await self._stack.enter_async_context(anyio.create_task_group())
+        if self._recorder is not None:
+            self._tasks.start_soon(self._recorder.run)
         await self._begin(Lifecycle())
         return self
 
@@ -143,6 +162,8 @@ class RunnerSupervisor:
         unkillable: ProcessUnkillable | None = None
         with anyio.CancelScope(shield=True):
             unkillable = await self._end()
+            if self._recorder is not None:
+                await self._recorder.close(self._incarnation.lifecycle.checkpoint)
         self._feed.close()
         # The caller's own error goes on as it is. Only a cancellation concerns the task group, which would wrap any other.
         swallowed = None
@@ -179,9 +200,9 @@ class RunnerSupervisor:
             settings=settings,
             clock=self._clock,
             publish=self._publish,
+            recorder=self._recorder,
         )
         self._current = incarnation
-        self._since = self._clock.now()
         with anyio.CancelScope(shield=True):
             # Only until the task runs; it does nothing that could block before it says so.
             await tasks.start(incarnation.run)
@@ -194,8 +215,11 @@ class RunnerSupervisor:
         return self._current
 
     def _publish(self, record: Record) -> None:
+        if self._recorder is not None:
+            self._recorder.append(record, lambda: self._incarnation.lifecycle.checkpoint)
+        if record.dest is not record.source or record.incarnation != self._entered:
+            self._since, self._entered = record.at, record.incarnation
         if record.dest is not record.source:
-            self._since = record.at
             log = logger.bind(incarnation=record.incarnation, seq=record.seq)
             log.info("{} -> {} ({})", record.source.value, record.dest.value, record.event.trigger)
         if record.cause is not None and any(isinstance(effect, Announce) for effect in record.effects):
@@ -210,6 +234,11 @@ class RunnerSupervisor:
     def state(self) -> State:
         """The newest incarnation's state."""
         return self._incarnation.lifecycle.state
+
+    @property
+    def journal(self) -> Path | None:
+        """The first file of its journal; ``None`` if it keeps none."""
+        return self._recorder.path if self._recorder is not None else None
 
     @property
     def cause(self) -> FailureCause | None:
@@ -369,6 +398,8 @@ class RunnerSupervisor:
             incarnation.forget(request)
             raise
         self._next_request += 1
+        if self._recorder is not None:
+            self._recorder.said(request, "prompt", _as_text(prompt))
         return Generation(stream, self.cancel, incarnation.drop)
 
     def cancel(self, request: int) -> None:
@@ -421,6 +452,14 @@ class RunnerSupervisor:
     def _failed(self, incarnation: Incarnation) -> RunnerFailed:
         facts = incarnation.lifecycle.facts
         return RunnerFailed(facts.cause, incarnation.lifecycle.state, facts.incarnation)
+
+
+def _for_journal(model: str, settings: Settings) -> dict[str, bool | int | float | str | None]:
+    return {"model": model, **msgspec.structs.asdict(settings)}
+
+
+def _as_text(prompt: str | Sequence[Mapping[str, str]]) -> str:
+    return prompt if isinstance(prompt, str) else msgspec.json.encode([dict(turn) for turn in prompt]).decode()
 
 
 def _refuse(reason: str) -> CommandRefused:

@@ -12,6 +12,7 @@ import anyio
 import trio.testing
 
 from fsm import Exit
+from fsm.journal import verify
 from runner import RunnerSupervisor, Settings
 from runner.channel.frames import FrameError
 from runner.channel.messages import (
@@ -28,6 +29,7 @@ from runner.channel.messages import (
 )
 from runner.diagnosis.evidence import Counters
 from runner.protocols import ChannelClosed, WorkerSpec
+from tests.simulated.memory_journal import MemoryJournal
 
 
 class SimulatedChannel:
@@ -205,8 +207,14 @@ def live(
         start = anyio.current_time()
         with anyio.fail_after(7200):
             spawner = SimulatedSpawner(child, spawn_delay)
-            async with RunnerSupervisor("any", settings=settings, spawner=spawner, locate=_locate) as runner:
+            journal = MemoryJournal()
+            async with RunnerSupervisor(
+                "any", settings=settings, spawner=spawner, locate=_locate, journal=journal
+            ) as runner:
                 await test(runner, child, clock)
+            checked = verify(journal.lines)
+            assert checked.intact, checked
+            assert checked.closed
         return anyio.current_time() - start
 
     return anyio.run(main, backend="trio", backend_options={"clock": clock})
