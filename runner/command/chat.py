@@ -47,18 +47,23 @@ def chat(
     load_timeout: options.LoadTimeout = None,
     prefill_timeout: options.PrefillTimeout = None,
     decode_timeout: options.DecodeTimeout = None,
+    journal_file: options.JournalFile = None,
+    no_journal: options.NoJournal = False,
+    journal_key: options.JournalKey = None,
+    record_text: options.RecordText = False,
 ) -> None:
     """Talk with a model, a line at a time.
 
     /reset forgets the conversation, /exit or Ctrl-D ends it, Ctrl-C stops an answer. If the runner fails, its cause is shown
     and a restart is offered.
     """
+    journal = options.journal(journal_file, no_journal, journal_key, record_text)
     shown = display()
     wanted = Wanted(max_tokens, temperature, top_p, seed, tuple(stop or ()))
     try:
         settings = options.settings(memory_limit, load_timeout, prefill_timeout, decode_timeout)
         with start_blocking_portal() as portal:
-            runner = RunnerSupervisor(model, settings=settings, progress=shown.show)
+            runner = RunnerSupervisor(model, settings=settings, journal=journal, progress=shown.show)
             with portal.wrap_async_context_manager(runner), EndsInOrder():
                 code = Conversation(portal, runner, shown, wanted).run()
     except EXPECTED as error:

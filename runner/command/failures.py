@@ -5,6 +5,7 @@ Only errors that can be expected are known here. Any other is a bug, and its tra
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import msgspec
 
@@ -12,6 +13,7 @@ from fsm import FailureCause
 from runner.command.console import on_terminal, printable, write_json
 from runner.command.exit_codes import ExitCode
 from runner.errors import CommandRefused, ProcessUnkillable, RequestCancelled, RequestFailed, RunnerFailed
+from runner.journal.errors import JournalRefused
 from runner.models.errors import ModelError
 from runner.settings import SettingsError
 
@@ -23,6 +25,7 @@ EXPECTED = (
     ModelError,
     SettingsError,
     ProcessUnkillable,
+    JournalRefused,
 )
 """Errors that are told in words."""
 
@@ -32,13 +35,15 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
 
     code: ExitCode
     what: str
-    """What failed: ``runner``, ``request``, ``command``, ``model``, ``settings`` or ``process``."""
+    """What failed: ``runner``, ``request``, ``command``, ``model``, ``settings``, ``process`` or ``journal``."""
     sentence: str
     kind: str = ""
     certainty: str = ""
     phase: str = ""
     remedy: str = ""
     evidence: tuple[str, ...] = ()
+    journal: str = ""
+    """The journal that tells what led to it."""
 
     @property
     def title(self) -> str:
@@ -59,6 +64,7 @@ _TITLES = {
     "model": "The model can't be used",
     "settings": "Wrong usage",
     "process": "A process is left behind",
+    "journal": "The journal can't be written there",
 }
 
 
@@ -102,6 +108,8 @@ def describe(error: Exception) -> Failure:
             return Failure(code=ExitCode.USAGE, what="settings", sentence=str(error))
         case ProcessUnkillable():
             return Failure(code=ExitCode.UNKILLABLE, what="process", sentence=str(error))
+        case JournalRefused():
+            return Failure(code=ExitCode.REFUSED, what="journal", sentence=str(error))
         case _:
             raise error
 
@@ -119,6 +127,13 @@ def _of_cause(cause: FailureCause) -> Failure:
     )
 
 
+def with_journal(failure: Failure, journal: Path | None) -> Failure:
+    """A failure of the runner with the journal that tells what led to it."""
+    if journal is None or failure.what not in ("runner", "process"):
+        return failure
+    return msgspec.structs.replace(failure, journal=str(journal))
+
+
 def show(failure: Failure) -> None:
     """Tell of it on standard error: in a panel on a terminal, else in plain lines."""
     if on_terminal(sys.stderr):
@@ -129,6 +144,8 @@ def show(failure: Failure) -> None:
         lines += ["Evidence:", *(f"  {line}" for line in failure.evidence)]
     if failure.remedy:
         lines.append(f"What to do: {failure.remedy}")
+    if failure.journal:
+        lines.append(f"What led to it: runner journal explain {failure.journal}")
     sys.stderr.write("".join(f"{printable(line)}\n" for line in lines))
 
 
@@ -141,6 +158,8 @@ def _show_panel(failure: Failure) -> None:
     parts += [Text(f"  {printable(line)}", style="dim") for line in failure.evidence]
     if failure.remedy:
         parts.append(Text.assemble(("What to do: ", "bold"), printable(failure.remedy)))
+    if failure.journal:
+        parts.append(Text.assemble(("What led to it: ", "bold"), f"runner journal explain {failure.journal}"))
     panel = Panel(Group(*parts), title=Text(failure.title), title_align="left", border_style="red")
     Console(stderr=True).print(panel)
 

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -9,14 +10,13 @@ import typer
 
 from runner.command import options
 from runner.command.console import on_terminal
-from runner.command.failures import teller
+from runner.command.failures import teller, with_journal
 from runner.command.loading import load
 from runner.command.progress import display
 from runner.command.run import run
 from runner.command.stdout import Stdout
 from runner.errors import CommandRefused, RequestCancelled, RequestFailed
 from runner.generation import Answer, Generation
-from runner.settings import Settings
 from runner.supervisor import RunnerSupervisor
 
 
@@ -43,30 +43,37 @@ def generate(
     load_timeout: options.LoadTimeout = None,
     prefill_timeout: options.PrefillTimeout = None,
     decode_timeout: options.DecodeTimeout = None,
+    journal_file: options.JournalFile = None,
+    no_journal: options.NoJournal = False,
+    journal_key: options.JournalKey = None,
+    record_text: options.RecordText = False,
 ) -> None:
     """Answer one prompt and end. The answer is written as it comes.
 
     The model is fetched first if it is not on this machine.
     """
     text = _prompt(prompt)
+    journal = options.journal(journal_file, no_journal, journal_key, record_text)
     out = Stdout()
+    written: Path | None = None
 
     async def work() -> int:
+        nonlocal written
         if not (text if raw else text.strip()):
             # Known before a model is loaded for nothing.
             raise CommandRefused("generate", "the prompt is empty.")
         settings = options.settings(memory_limit, load_timeout, prefill_timeout, decode_timeout)
-        await _answer(
-            model,
-            settings,
-            text,
-            out,
-            Wanted(max_tokens, temperature, top_p, seed, tuple(stop or ()), raw=raw),
-            json=json,
-        )
+        wanted = Wanted(max_tokens, temperature, top_p, seed, tuple(stop or ()), raw=raw)
+        shown = display()
+        async with RunnerSupervisor(model, settings=settings, journal=journal, progress=shown.show) as runner:
+            written = runner.journal
+            await load(runner, shown)
+            answer = await _answer(wanted.of(runner, text), out, quiet=json)
+        if json:
+            await out.write(msgspec.json.encode(_facts(answer, model)).decode() + "\n")
         return 0
 
-    code = run(work, tell=teller(json=json))
+    code = run(work, tell=lambda failure: teller(json=json)(with_journal(failure, written)))
     out.leave_line()
     raise typer.Exit(code)
 
@@ -94,17 +101,12 @@ class Wanted(msgspec.Struct, frozen=True):
         )
 
 
-async def _answer(model: str, settings: Settings, text: str, out: Stdout, wanted: Wanted, *, json: bool) -> None:
-    shown = display()
-    async with RunnerSupervisor(model, settings=settings, progress=shown.show) as runner:
-        await load(runner, shown)
-        async with wanted.of(runner, text) as generation:
-            if not json:
-                async for _ in stream(generation, out):
-                    pass
-            answer = await generation.result()
-    if json:
-        await out.write(msgspec.json.encode(_facts(answer, model)).decode() + "\n")
+async def _answer(generation: Generation, out: Stdout, *, quiet: bool) -> Answer:
+    async with generation:
+        if not quiet:
+            async for _ in stream(generation, out):
+                pass
+        return await generation.result()
 
 
 async def stream(generation: Generation, out: Stdout) -> AsyncGenerator[str]:

@@ -1,10 +1,12 @@
 """Options that several commands have in common, each declared once."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from runner.command.sizes import parse_size
+from runner.journal.journal import Journal
 from runner.settings import Settings
 
 DEFAULT_MODEL = "smollm2"
@@ -104,6 +106,67 @@ DecodeTimeout = Annotated[
         callback=_positive, metavar="SECONDS", help="Longest time between two tokens.", rich_help_panel=_RUNNER
     ),
 ]
+
+_JOURNAL = "What is written down"
+
+JournalFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--journal",
+        metavar="FILE",
+        help="Where to write the journal, instead of the default place (`runner journal list`). It must not be there yet.",
+        rich_help_panel=_JOURNAL,
+    ),
+]
+NoJournal = Annotated[bool, typer.Option("--no-journal", help="Write no journal.", rich_help_panel=_JOURNAL)]
+JournalKey = Annotated[
+    Path | None,
+    typer.Option(
+        "--journal-key",
+        metavar="FILE",
+        help="Seal the journal with the key in this file (HMAC), so that nobody without it can write it anew.",
+        rich_help_panel=_JOURNAL,
+    ),
+]
+RecordText = Annotated[
+    bool,
+    typer.Option(
+        "--record-text",
+        help="Write prompts, answers and the arguments of exceptions into the journal too.",
+        rich_help_panel=_JOURNAL,
+    ),
+]
+
+
+def key_in(path: Path | None) -> bytes | None:
+    """The key in a file, without a line end behind it.
+
+    Raises:
+        typer.BadParameter: if there is none.
+    """
+    if path is None:
+        return None
+    try:
+        key = path.read_bytes().rstrip(b"\r\n")
+    except OSError as error:
+        raise typer.BadParameter(f"{path} can't be read: {error.strerror}.", param_hint="--journal-key") from error
+    if not key:
+        raise typer.BadParameter(f"{path} is empty; a key must be in it.", param_hint="--journal-key")
+    return key
+
+
+def journal(path: Path | None, no_journal: bool, key: Path | None, text: bool) -> Journal | None:
+    """The journal that these options ask for, or ``None`` for none.
+
+    Raises:
+        typer.BadParameter: if they contradict each other, or the key can't be read.
+    """
+    if no_journal:
+        for given, name in ((path, "--journal"), (key, "--journal-key"), (text, "--record-text")):
+            if given:
+                raise typer.BadParameter(f"{name} makes no sense with it.", param_hint="--no-journal")
+        return None
+    return Journal(path=path, key=key_in(key), text=text)
 
 
 def settings(

@@ -2,6 +2,7 @@
 
 import importlib.util
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,6 +17,7 @@ from runner.command.drill.table import Table, summary
 from runner.command.exit_codes import ExitCode
 from runner.command.failures import teller
 from runner.command.run import run
+from runner.journal.journal import Journal
 from runner.models import resolve
 
 
@@ -44,6 +46,14 @@ def drill(
     json: Annotated[
         bool, typer.Option("--json", help="Write one JSON object at the end instead of the table.")
     ] = False,
+    journal_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--journal",
+            metavar="FILE",
+            help="Write a journal of the first case there, and of the others beside it: FILE-2 and so on. None without it.",
+        ),
+    ] = None,
 ) -> None:
     """Bring faults on a runner, and check that each ends as it must.
 
@@ -61,27 +71,35 @@ def drill(
         logs.silence()
 
     async def work() -> int:
-        results = await _drill(cases, quiet=json)
+        results = await _drill(cases, journal_file, quiet=json)
         ok = all(result.ok for result in results)
         if json:
             write_json({"ok": ok, "backend": backend.value, "cases": [_facts(result) for result in results]})
         else:
             typer.echo("\n" + summary(results))
+            if journal_file is not None:
+                typer.echo(f"What happened in the first case: runner journal explain {journal_file}")
         return ExitCode.OK if ok else ExitCode.RUNNER_FAILED
 
     raise typer.Exit(run(work, tell=teller(json=json), backend=backend.value))
 
 
-async def _drill(cases: list[Case], *, quiet: bool) -> list[Result]:
+async def _drill(cases: list[Case], journal_file: Path | None, *, quiet: bool) -> list[Result]:
     await resolve("tiny")
     results: list[Result] = []
     with DeathWatch() as watch, Table(cases, quiet=quiet) as table:
-        for case in cases:
+        for number, case in enumerate(cases, 1):
             table.begin(case)
-            result = await live(case, watch)
+            journal = Journal(path=_numbered(journal_file, number)) if journal_file is not None else None
+            result = await live(case, watch, journal)
             table.add(result)
             results.append(result)
     return results
+
+
+def _numbered(path: Path, number: int) -> Path:
+    """A file a case: a journal holds one run."""
+    return path if number == 1 else path.with_stem(f"{path.stem}-{number}")
 
 
 def _facts(result: Result) -> dict[str, object]:

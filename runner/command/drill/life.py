@@ -13,6 +13,7 @@ from runner.command.drill.expected import Moment
 from runner.command.drill.plan import Case, conditions
 from runner.errors import CommandRefused, ProcessUnkillable, RequestCancelled, RequestFailed, RunnerFailed
 from runner.feed import Changes, Missed
+from runner.journal.journal import Journal
 from runner.process.cgroup import find_tree, shared_oom_kills
 from runner.process.procfs import members
 from runner.supervisor import RunnerSupervisor
@@ -93,7 +94,7 @@ class Story:
             self.last = record
 
 
-async def live(case: Case, watch: DeathWatch) -> Result:
+async def live(case: Case, watch: DeathWatch, journal: Journal | None = None) -> Result:
     """Live through a case. Cancelling it leaves no process."""
     wanted = conditions(case)
     story = Story()
@@ -101,7 +102,9 @@ async def live(case: Case, watch: DeathWatch) -> Result:
     reached = State.IDLE
     async with anyio.create_task_group() as tasks:
         with contextlib.suppress(ProcessUnkillable):
-            async with RunnerSupervisor("tiny", settings=wanted.settings, faults=[wanted.fault]) as runner:
+            async with RunnerSupervisor(
+                "tiny", settings=wanted.settings, faults=[wanted.fault], journal=journal
+            ) as runner:
                 tasks.start_soon(story.follow, runner.changes(since=0), watch)
                 with anyio.move_on_after(CASE_S), contextlib.suppress(*_TOLD):
                     await _drive(runner, case.moment, story)
