@@ -8,10 +8,10 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import death, events, tokens
+from benchmarks import death, events, journal, tokens
 from benchmarks.figure import Figure
 
-ALL = {"death": death.measure, "events": events.measure, "tokens": tokens.measure}
+ALL = {"death": death.measure, "events": events.measure, "journal": journal.measure, "tokens": tokens.measure}
 
 
 def number(value: float) -> str:
