@@ -44,10 +44,9 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
         """
         began, run = datetime.now(UTC), secrets.token_hex(8)
         keeper = Keeper(run=run, package=__version__, settings=settings, seal=Seal(self.key), text=self.text)
-        path = self.path or place.path_for(run, began)
         writer = JournalWriter(
             keeper,
-            path,
+            self.path or place.path_for(run, began),
             max_bytes=self.max_bytes,
             text=self.text,
             prepare=place.prepare if self.path is None else None,
