@@ -5,7 +5,6 @@ Here live the verbs, who waits for what, and the numbers that go on across incar
 """
 
 import hashlib
-import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -32,9 +31,10 @@ from fsm import (
     Submit,
     Unload,
 )
+from fsm.journal.redact import mask
 from fsm.states import Activity, Process
 from runner.channel.frames import FrameError, encode
-from runner.channel.messages import Gauge, Generate, Sampling, Turn
+from runner.channel.messages import Gauge
 from runner.errors import ProcessUnkillable, RunnerFailed
 from runner.faults import Fault
 from runner.feed import Changes, Feed
@@ -47,6 +47,7 @@ from runner.models.progress import Progress
 from runner.process.clock import AnyioClock
 from runner.process.spawn import ProcessSpawner
 from runner.protocols import Clock, Recorder, Recording, Spawner, WorkerSpec
+from runner.request import message_for
 from runner.settings import Settings
 from runner.silence import logger
 from runner.waiting import Waiting
@@ -371,11 +372,15 @@ class RunnerSupervisor:
         """
         incarnation = self._incarnation
         request = self._next_request
-        message = Generate(
-            request=request,
-            turns=() if raw else _turns(prompt),
-            text=_raw_text(prompt) if raw else None,
-            sampling=_sampling(max_tokens, temperature, top_p, seed, stop),
+        message = message_for(
+            request,
+            prompt,
+            max_tokens=max_tokens,
+            temperature=temperature,
+            top_p=top_p,
+            seed=seed,
+            stop=stop,
+            raw=raw,
         )
         try:
             frame = encode(message)
@@ -455,51 +460,8 @@ class RunnerSupervisor:
 
 
 def _for_journal(model: str, settings: Settings) -> dict[str, bool | int | float | str | None]:
-    return {"model": model, **msgspec.structs.asdict(settings)}
+    return {"model": mask(model), **msgspec.structs.asdict(settings)}
 
 
 def _as_text(prompt: str | Sequence[Mapping[str, str]]) -> str:
     return prompt if isinstance(prompt, str) else msgspec.json.encode([dict(turn) for turn in prompt]).decode()
-
-
-def _refuse(reason: str) -> CommandRefused:
-    return CommandRefused("generate", reason)
-
-
-def _turns(prompt: str | Sequence[Mapping[str, str]]) -> tuple[Turn, ...]:
-    if isinstance(prompt, str):
-        if not prompt.strip():
-            raise _refuse("the prompt is empty.")
-        return (Turn("user", prompt),)
-    turns: list[Turn] = []
-    for number, turn in enumerate(prompt):
-        role, content = turn.get("role"), turn.get("content")
-        if not isinstance(role, str) or not isinstance(content, str):
-            raise _refuse(f"turn {number} needs a role and a content, both text; {dict(turn)!r} was given.")
-        turns.append(Turn(role, content))
-    if not any(turn.content.strip() for turn in turns):
-        raise _refuse("the prompt is empty.")
-    return tuple(turns)
-
-
-def _raw_text(prompt: str | Sequence[Mapping[str, str]]) -> str:
-    if not isinstance(prompt, str):
-        raise _refuse("raw needs a prompt that is one string.")
-    if not prompt:
-        raise _refuse("the prompt is empty.")
-    return prompt
-
-
-def _sampling(
-    max_tokens: int, temperature: float, top_p: float, seed: int | None, stop: str | Sequence[str]
-) -> Sampling:
-    if max_tokens < 1:
-        raise _refuse(f"max_tokens must be at least 1; {max_tokens} was given.")
-    if not 0 <= temperature < math.inf:
-        raise _refuse(f"temperature must be 0 or more; {temperature} was given.")
-    if not 0 < top_p <= 1:
-        raise _refuse(f"top_p must be more than 0 and at most 1; {top_p} was given.")
-    stops = (stop,) if isinstance(stop, str) else tuple(stop)
-    if not all(stops):
-        raise _refuse("a stop string is empty.")
-    return Sampling(max_tokens=max_tokens, temperature=temperature, top_p=top_p, seed=seed, stop=stops)

@@ -58,7 +58,9 @@ _FRAME = re.compile(r'^\s*(?:File ".*", line \d+|Traceback|During handling|The a
 
 
 def mask(text: str) -> str:
-    """A text with what looks like a credential masked."""
+    """A text that can be written down, with what looks like a credential masked."""
+    # A file name that is no text comes in halves of characters, which no file of text can hold.
+    text = text.encode("utf-8", "backslashreplace").decode()
     for pattern in _CREDENTIALS:
         text = pattern.sub(lambda found: (found.group(1) if found.re.groups else "") + MASK, text)
     return text

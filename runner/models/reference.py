@@ -65,9 +65,16 @@ class ModelReference(msgspec.Struct, frozen=True):
         if not text.strip() or "\0" in text:
             raise ModelError(Kind.MODEL_MISSING, f"A model is needed, {text!r} names none.", remedy=_CHOICES)
         path = _expanded(text)
-        if path.is_dir():
+        try:
+            there, directory = path.exists(), path.is_dir()
+        except OSError as error:  # a name that is too long, a directory that may not be searched
+            reason = f"{text[:200]} can't be looked at: {error.strerror}."
+            raise ModelError(Kind.MODEL_MISSING, reason, remedy=_CHOICES) from error
+        if there:
+            _check_name(str(path.absolute()))
+        if directory:
             return cls(ReferenceKind.DIRECTORY, text, path.absolute())
-        if path.exists():
+        if there:
             return cls(ReferenceKind.GGUF, text, _gguf(path))
         match = HUB_ID.fullmatch(text)
         if match is not None and path.suffix.lower() != ".gguf":
@@ -79,6 +86,16 @@ _CHOICES = (
     "Use `smollm2`, `tiny`, a directory in mlx-lm's format, a .gguf file, "
     "or a hub id (`owner/name`, `owner/name@revision`)."
 )
+
+
+def _check_name(name: str) -> None:
+    """No message can carry a file name that is not UTF-8."""
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise ModelError(
+            Kind.MODEL_INVALID, f"The path {name!r} is not UTF-8.", remedy="Rename it, or name a link to it."
+        ) from error
 
 
 def _expanded(text: str) -> Path:

@@ -256,7 +256,7 @@ class Scheduler:
         if device_is_lost(error):
             raise error
         text = "".join(traceback.format_exception(error))
-        self._sender.send(Refused(request, "exception", f"{_name(error)}: {error}", text))
+        self._sender.send(Refused(request, "exception", _sendable(f"{_name(error)}: {error}"), _sendable(text)))
 
     def _cancel(self, request: int) -> None:
         for active in list(self._active):
@@ -282,10 +282,15 @@ class Scheduler:
         text = "".join(traceback.format_exception(error))
         begin_to_leave()
         self._reader.expect_end()
-        self._sender.finish(Fatal(_name(error), str(error), text, self._phase))
+        self._sender.finish(Fatal(_name(error), _sendable(str(error)), _sendable(text), self._phase))
         leave(1)
 
 
 def _name(error: BaseException) -> str:
     kind = type(error)
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _sendable(text: str) -> str:
+    """A text as a message can hold it: a file name that is no text comes in halves of characters."""
+    return text.encode("utf-8", "backslashreplace").decode()

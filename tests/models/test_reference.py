@@ -1,5 +1,6 @@
 """What ``--model`` takes, and what it says of anything else."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,16 @@ def test_a_file_of_another_kind_is_no_model(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"not a \.gguf file") as caught:
         ModelReference.parse(str(tmp_path / "model.safetensors"))
     assert caught.value.kind is Kind.MODEL_INVALID
+
+
+def test_a_name_that_is_too_long_for_a_file_is_no_model() -> None:
+    with pytest.raises(ModelError) as missing:
+        ModelReference.parse("x" * 5000)
+    assert missing.value.kind is Kind.MODEL_MISSING
+
+
+def test_a_path_that_is_no_text_is_refused_because_no_message_could_carry_it(tmp_path: Path) -> None:
+    named = tmp_path / os.fsdecode(b"bad\xff")
+    named.mkdir()
+    with pytest.raises(ModelError, match="not UTF-8"):
+        ModelReference.parse(str(named))

@@ -96,6 +96,16 @@ async def test_an_argument_that_makes_no_sense_is_refused_before_there_is_a_requ
             ({"prompt": "x", "temperature": float("nan")}, "temperature"),
             ({"prompt": "x", "top_p": 0}, "top_p"),
             ({"prompt": "x", "stop": ["a", ""]}, "stop"),
+            ({"prompt": "x", "stop": 5}, "stop"),
+            ({"prompt": "x", "seed": 1.5}, "seed"),
+            ({"prompt": "x", "seed": 2**64}, "seed"),
+            ({"prompt": "x", "max_tokens": 1.5}, "max_tokens"),
+            ({"prompt": "x", "max_tokens": 2**70}, "max_tokens"),
+            ({"prompt": "x", "temperature": "hot"}, "temperature"),
+            ({"prompt": 5}, "prompt"),
+            ({"prompt": ["x"]}, "content"),
+            ({"prompt": "half of a character: \ud800"}, "half of a character"),
+            ({"prompt": [{"role": "user", "content": "\ud800"}]}, "turn 0"),
         ):
             with pytest.raises(CommandRefused, match=word):
                 runner.generate(**arguments)  # pyright: ignore[reportArgumentType]
