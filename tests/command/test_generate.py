@@ -2,12 +2,14 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from fsm.journal import verify
 from runner.models.tiny import write_tiny
 from tests.command.commands import Started, run, worker_of
 
@@ -183,11 +185,41 @@ def test_the_log_can_be_json() -> None:
     code, _, err = run("--log-format", "json", "-v", "generate", "--model", "tiny", "--max-tokens", "2", "Hello")
     lines = [json.loads(line) for line in err.splitlines()]
     assert code == 0
-    assert [line["message"].split(" (")[0] for line in lines] == [
-        "Idle -> Loading",
-        "Loading -> Running",
-        "Running -> Shutdown",
-    ]
+    changes = [line["message"].split(" (")[0] for line in lines if line["name"] == "runner.supervisor"]
+    assert changes == ["Idle -> Loading", "Loading -> Running", "Running -> Shutdown"]
+
+
+def test_the_log_tells_the_head_of_the_journal_at_every_change_of_state(tmp_path: Path) -> None:
+    journal = tmp_path / "J"
+    _, _, err = run("-v", "generate", "--model", "tiny", "--max-tokens", "2", "--journal", str(journal), "Hello")
+    heads = re.findall(r"The journal's head is ([0-9a-f]{64}) at step", err)
+    assert len(heads) == 3
+    for head in heads:
+        checked = verify(journal.read_bytes().splitlines(keepends=True), head=head)
+        assert checked.intact, checked.problem
+
+
+def test_a_journal_is_refused_where_one_is_and_its_options_must_agree(tmp_path: Path) -> None:
+    journal = tmp_path / "J"
+    journal.touch()
+    code, _, err = run("generate", "--model", "tiny", "--journal", str(journal), "Hello")
+    assert code == 3
+    assert "Choose another name" in err
+    for options in (("--journal", "x"), ("--journal-key", "x"), ("--record-text",)):
+        code, _, err = run("generate", "--model", "tiny", "--no-journal", *options, "Hello")
+        assert code == 2
+        assert options[0] in err
+    (tmp_path / "empty").touch()
+    for key in ("nowhere", str(tmp_path / "empty")):
+        assert run("generate", "--model", "tiny", "--journal-key", key, "Hello")[0] == 2
+
+
+def test_a_failure_names_the_journal_that_tells_what_led_to_it(tmp_path: Path) -> None:
+    journal = tmp_path / "J"
+    code, _, err = run("generate", "--model", "tiny", "--memory-limit", "1MiB", "--journal", str(journal), "Hello")
+    assert code == 1
+    assert f"runner journal explain {journal}" in err
+    assert journal.exists()
 
 
 def test_a_model_file_that_lies_in_the_working_directory_does_not_matter(tmp_path: Path) -> None:

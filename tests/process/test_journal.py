@@ -41,7 +41,7 @@ def lines_of(path: Path) -> list[bytes]:
     return [line for file in place.files_of(path) for line in file.read_bytes().splitlines(keepends=True)]
 
 
-def status(snapshot: Snapshot) -> dict[str, Any]:
+def status_in(snapshot: Snapshot) -> dict[str, Any]:
     return {name: getattr(snapshot, name) for name in Status.__struct_fields__}
 
 
@@ -69,9 +69,9 @@ async def test_a_run_can_be_replayed_to_what_was_seen_of_it_at_every_step(tmp_pa
     checked = verify(lines_of(path))
     assert checked.intact, checked.problem
     assert (checked.closed, checked.incarnations, checked.lost) == (True, 2, 0)
-    rebuilt = {status.seq: status for status in replay_steps(lines_of(path))}
+    rebuilt = {after.seq: after for after in replay_steps(lines_of(path))}
     assert len(seen) > 10
-    assert {seq: status(snapshot) for seq, snapshot in seen.items()} == {
+    assert {seq: status_in(snapshot) for seq, snapshot in seen.items()} == {
         seq: {name: getattr(rebuilt[seq], name) for name in Status.__struct_fields__} for seq in seen
     }
 
