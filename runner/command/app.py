@@ -10,6 +10,7 @@ from runner.command import logs, models
 from runner.command.chat import chat
 from runner.command.console import on_terminal
 from runner.command.diagnose import diagnose
+from runner.command.diagram import diagram
 from runner.command.doctor.command import doctor
 from runner.command.drill.command import drill
 from runner.command.exit_codes import EPILOG
@@ -53,7 +54,7 @@ def _app() -> typer.Typer:
         pretty_exceptions_enable=False,
         rich_markup_mode="rich" if on_terminal(sys.stdout) else None,
     )
-    for command in (generate, chat, drill, doctor, diagnose):
+    for command in (generate, chat, drill, doctor, diagnose, diagram):
         app.command(epilog=EPILOG)(command)
     app.add_typer(models.commands, name="models")
     return app
