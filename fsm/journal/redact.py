@@ -13,9 +13,11 @@ from fsm.events import (
     AnyEvent,
     Hello,
     Load,
+    Loaded,
     LoadProgress,
     OutOfMemory,
     ProtocolBroken,
+    RequestDone,
     RequestErred,
     Settled,
     SpawnFailed,
@@ -110,6 +112,10 @@ class Redaction:
                 return _with(event, model=cut(event.model))
             case LoadProgress():
                 return _with(event, step=cut(event.step))
+            case Loaded():
+                return _with(event, device=cut(event.device))
+            case RequestDone():
+                return _with(event, reason=cut(event.reason))
             case Hello():
                 versions = {cut(name): cut(value) for name, value in list(event.versions.items())[:LINES]}
                 return _with(event, versions=versions)

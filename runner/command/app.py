@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from runner import __version__
-from runner.command import logs, models
+from runner.command import journal, logs, models
 from runner.command.chat import chat
 from runner.command.console import on_terminal
 from runner.command.diagnose import diagnose
@@ -57,6 +57,7 @@ def _app() -> typer.Typer:
     for command in (generate, chat, drill, doctor, diagnose, diagram):
         app.command(epilog=EPILOG)(command)
     app.add_typer(models.commands, name="models")
+    app.add_typer(journal.commands, name="journal")
     return app
 
 

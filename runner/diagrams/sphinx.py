@@ -8,6 +8,7 @@ In ``conf.py``: ``extensions = ["runner.diagrams.sphinx"]``. In a page::
 Formats are ``svg`` (needs the extra ``docs``), ``mermaid`` and ``dot`` (as text), ``markdown`` and ``matrix`` (as tables).
 """
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -33,7 +34,7 @@ class MachineDirective(Directive):
     """``.. fsm-machine::`` with the name of a machine."""
 
     required_arguments = 1
-    option_spec: ClassVar[dict[str, Any]] = {"format": _format}
+    option_spec: ClassVar[dict[str, Callable[[str], Any]] | None] = {"format": _format}
 
     def run(self) -> list[nodes.Node]:
         """The nodes that show it."""
