@@ -3,6 +3,7 @@
 import sys
 from typing import Annotated
 
+import msgspec
 import typer
 
 from runner.command.console import on_terminal, write_json
@@ -19,7 +20,7 @@ def list_runs(
     runs = place.runs()
     if json:
         for run in runs[:most]:
-            write_json(run)
+            write_json(msgspec.to_builtins(run, enc_hook=str))
         return
     if not runs:
         sys.stdout.write(f"There is no journal in {place.state_directory()}.\n")

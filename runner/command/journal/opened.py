@@ -8,7 +8,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from fsm.drawing import Overlay
-from fsm.journal import JournalError
+from fsm.journal import JournalError, SealMismatch
 from fsm.journal.course import course
 from runner.command.exit_codes import ExitCode
 from runner.journal.reading import NoSuchJournal, lines_of
@@ -38,6 +38,8 @@ def reading(name: str, work: Callable[[Iterator[bytes]], T]) -> T:
         return work(lines_of(name))
     except NoSuchJournal as error:
         raise typer.BadParameter(str(error), param_hint="FILE") from error
+    except SealMismatch as error:
+        raise typer.BadParameter(error.reason, param_hint="--journal-key") from error
     except JournalError as error:
         sys.stderr.write(f"{name}: {error}\nWhat is wrong with it in full: runner journal verify {name}\n")
         raise typer.Exit(ExitCode.RUNNER_FAILED) from error
