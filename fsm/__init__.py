@@ -1,6 +1,6 @@
 """The lifecycle of a language-model runner as a pure state machine: no clock, no I/O, no processes.
 
-Give a :class:`Lifecycle` the events in the order in which they were seen; each :class:`Step` says what moved, what to do
+Give a ``Lifecycle`` the events in the order in which they were seen; each ``Step`` says what moved, what to do
 (effects) and what to write down (the record). ``runner`` is the package that does it for real.
 """
 

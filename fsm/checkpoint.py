@@ -15,7 +15,7 @@ class RequestCheckpoint(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where an incarnation stands between two steps. :meth:`fsm.Lifecycle.resume` makes a machine of it that goes on alike."""
+    """Where an incarnation stands between two steps. ``fsm.Lifecycle.resume`` makes a machine of it that goes on alike."""
 
     state: State
     facts: Facts

@@ -176,7 +176,7 @@ class FailureCause(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     sentence: str
     """One sentence for a person."""
     remedy: str = ""
-    """What to do. Empty only in a cause that did not come through :func:`cause`."""
+    """What to do. Empty only in a cause that did not come through ``cause``."""
     exit: Exit | None = None
     evidence: tuple[str, ...] = ()
     """Lines that bear the kind out, in the order in which they came."""

@@ -50,7 +50,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Step(msgspec.Struct, frozen=True):
-    """What :meth:`fsm.Lifecycle.handle` gives back: what to write down, and what to do (``record.effects``)."""
+    """What ``fsm.Lifecycle.handle`` gives back: what to write down, and what to do (``record.effects``)."""
 
     record: Record
 

@@ -59,7 +59,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 class Table(Generic[C]):
     """A checked table, mounted on a ``transitions.Machine``, shared by all who run it.
 
-    The machine never holds a model: whoever runs it brings a :class:`Holder` with the state, so that nothing is kept alive.
+    The machine never holds a model: whoever runs it brings a ``Holder`` with the state, so that nothing is kept alive.
     """
 
     def __init__(

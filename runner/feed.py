@@ -61,7 +61,7 @@ class Feed:
 
 
 class Changes:
-    """Records as they come, from :meth:`runner.RunnerSupervisor.changes`.
+    """Records as they come, from ``runner.RunnerSupervisor.changes``.
 
     Ends when the supervisor is left. A reader that falls more than 1,024 records behind gets one ``Missed(count)`` and goes
     on from the oldest record that is still held.

@@ -132,7 +132,7 @@ class Stream:
 
 
 class Generation:
-    """An answer on its way: iterate over it for its chunks, or await :meth:`result` for all of it.
+    """An answer on its way: iterate over it for its chunks, or await ``result`` for all of it.
 
     Use it as an async context manager: leaving the block, also by an error or a cancellation, cancels the request if it has
     not ended. One that is dropped without that is cancelled too, with a ``ResourceWarning``. A chunk that is not read holds
@@ -176,7 +176,7 @@ class Generation:
     async def result(self) -> Answer:
         """Read to the end and give the whole answer, what was iterated over before included.
 
-        Cancelling it leaves the request running; leave the block or call :meth:`cancel` to end it.
+        Cancelling it leaves the request running; leave the block or call ``cancel`` to end it.
 
         Raises:
             RequestFailed: if the request failed.

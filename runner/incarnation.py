@@ -1,8 +1,8 @@
 """One incarnation at work: its machine, its child, and the tasks between them.
 
-Whatever is seen (a message, a death, a deadline, a poll, a command) becomes an event and goes through :meth:`post`, the one
+Whatever is seen (a message, a death, a deadline, a poll, a command) becomes an event and goes through ``post``, the one
 way into the machine. A step is atomic: nothing is awaited between an event and its effects, so that a command is answered at
-once and no two events meet. Effects that take time are tasks of this incarnation; all of them end with :meth:`run`.
+once and no two events meet. Effects that take time are tasks of this incarnation; all of them end with ``run``.
 """
 
 import signal
@@ -253,7 +253,7 @@ class Incarnation:
     # Requests.
 
     def accept(self, stream: Stream, message: Generate) -> None:
-        """Hold what a request needs before it is submitted; :meth:`forget` takes it back if it is refused."""
+        """Hold what a request needs before it is submitted; ``forget`` takes it back if it is refused."""
         self._streams[stream.request] = stream
         self._outgoing[stream.request] = message
 

@@ -233,7 +233,7 @@ class Recorder(Protocol):
         ...
 
     async def close(self, checkpoint: Checkpoint) -> None:
-        """Write what is left and the end, in bounded time, and let :meth:`run` end. Shielded from cancellation."""
+        """Write what is left and the end, in bounded time, and let ``run`` end. Shielded from cancellation."""
         ...
 
 

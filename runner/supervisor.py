@@ -89,11 +89,11 @@ class RunnerSupervisor:
 
     Args:
         model: ``smollm2``, ``tiny``, a hub id, a directory in mlx-lm's format, or a ``.gguf`` file.
-        settings: spans and sizes; see :class:`Settings`.
+        settings: spans and sizes; see ``Settings``.
         faults: faults that the worker brings on itself at given phases, for drills and tests. Never in production.
         spawner: starts the child; another one stands in for tests, or for another worker program.
         clock: seconds; on the same base as the event loop's deadlines.
-        journal: where each step is written down: a :class:`Journal`, or ``None`` for nowhere.
+        journal: where each step is written down: a ``Journal``, or ``None`` for nowhere.
         progress: told how far the fetching or converting of a model is, before it is loaded.
         locate: gets and checks the model; another one stands in where there are no models.
 
@@ -273,7 +273,7 @@ class RunnerSupervisor:
     def changes(self, since: int | None = None) -> Changes:
         """Records as they come, from record number ``since`` on, or from the next one.
 
-        Ends when the supervisor is left. See :class:`Changes` for what a slow reader gets.
+        Ends when the supervisor is left. See ``Changes`` for what a slow reader gets.
 
         Raises:
             ValueError: for a ``since`` that is negative or has yet to come.

@@ -4,6 +4,7 @@ from fsm.drawing.mermaid import wrapped
 from fsm.drawing.picture import Arrow, Overlay, Picture
 
 _INK, _RED, _PALE, _BLUE = "#1f2937", "#b42318", "#9ca3af", "#e8f0fe"
+_INDENT = "\N{NO-BREAK SPACE}" * 2
 
 
 def dot(picture: Picture, overlay: Overlay | None = None) -> str:
@@ -34,7 +35,7 @@ def _arrow(picture: Picture, arrow: Arrow, overlay: Overlay | None) -> str:
     parts: list[str] = []
     if overlay is None:
         text = "".join(
-            f"{line}\\l" for label in arrow.labels for line in wrapped(f"{label.comes_from}:", label.triggers)
+            f"{line}\\l" for label in arrow.labels for line in wrapped(f"{label.comes_from}:", label.triggers, _INDENT)
         )
     elif count := overlay.arrows.get((arrow.source, arrow.dest), 0):
         failing = overlay.failing == (arrow.source, arrow.dest)

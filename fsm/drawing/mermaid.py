@@ -4,7 +4,6 @@ from fsm.drawing.picture import Arrow, Overlay, Picture
 
 _WRAP = 28
 """Characters on a line of a label; longer ones are not read."""
-_INDENT = "\N{NO-BREAK SPACE}" * 2
 
 
 def mermaid(picture: Picture, overlay: Overlay | None = None) -> str:
@@ -34,14 +33,14 @@ def _label(arrow: Arrow, overlay: Overlay | None) -> list[str]:
     return [line for label in arrow.labels for line in wrapped(f"({label.comes_from})", label.triggers)]
 
 
-def wrapped(first: str, triggers: tuple[str, ...]) -> list[str]:
-    """Triggers behind the word that says where they come from, on lines that can be read."""
+def wrapped(first: str, triggers: tuple[str, ...], indent: str = "") -> list[str]:
+    """Triggers behind the word that says where they come from, on lines that can be read; all but the first indented."""
     lines = [first]
     for number, trigger in enumerate(triggers):
         text = trigger + ("," if number + 1 < len(triggers) else "")
         for word in text.split(" "):
-            if len(lines[-1]) + 1 + len(word) <= _WRAP or len(lines[-1]) < len(_INDENT) + 1:
+            if len(lines[-1]) + 1 + len(word) <= _WRAP or lines[-1] == indent:
                 lines[-1] += f" {word}"
             else:
-                lines.append(_INDENT + word)
+                lines.append(indent + word)
     return lines

@@ -1,6 +1,6 @@
 """What stands in a journal, a line each: the vocabulary. How lines are chained is in ``seal``; who writes them, in ``keeper``.
 
-The names of fields are part of the format. Whoever changes them, or what they mean, raises :data:`FORMAT`.
+The names of fields are part of the format. Whoever changes them, or what they mean, raises ``FORMAT``.
 """
 
 from datetime import datetime

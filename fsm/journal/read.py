@@ -1,6 +1,6 @@
 """From bytes to lines: the one reader that all others stand on. It judges form alone; the chain and the steps are ``verify``'s.
 
-Give it the lines of all files of a run, one after another, as :func:`iter` over a binary file gives them. It holds one at a time.
+Give it the lines of all files of a run, one after another, as ``iter`` over a binary file gives them. It holds one at a time.
 """
 
 from collections.abc import Iterable, Iterator

@@ -22,4 +22,4 @@ _RULES = msgspec.json.encode(
 )
 
 DIGEST = hashlib.sha256(_RULES).hexdigest()
-"""SHA-256 over both tables with their guards' names, the rules for deadlines, and :data:`SEMANTICS`."""
+"""SHA-256 over both tables with their guards' names, the rules for deadlines, and ``SEMANTICS``."""

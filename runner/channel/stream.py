@@ -33,7 +33,7 @@ OUTBOX_LIMIT = FRAME_LIMIT + 1024 * 1024
 
 
 class SocketChannel:
-    """A connected stream socket, spoken over in frames. Fulfils :class:`runner.protocols.Channel`.
+    """A connected stream socket, spoken over in frames. Fulfils ``runner.protocols.Channel``.
 
     Args:
         end: the socket; it belongs to the channel from here on.
@@ -56,7 +56,7 @@ class SocketChannel:
     # To the worker.
 
     def send(self, message: ToWorker) -> None:
-        """Queue a message. See :class:`runner.protocols.Channel`."""
+        """Queue a message. See ``runner.protocols.Channel``."""
         frame = encode(message)
         if self._broken:
             return
@@ -71,7 +71,7 @@ class SocketChannel:
         return self._waiting + length <= self._outbox_limit
 
     async def run_sender(self) -> None:
-        """Send what is queued, until the channel breaks or is closed. See :class:`runner.protocols.Channel`."""
+        """Send what is queued, until the channel breaks or is closed. See ``runner.protocols.Channel``."""
         while not self._broken:
             if self._outbox:
                 try:
@@ -116,7 +116,7 @@ class SocketChannel:
         return self._decoder.pending
 
     async def receive(self) -> list[FromWorker]:
-        """Wait for bytes and give the whole messages in them. See :class:`runner.protocols.Channel`."""
+        """Wait for bytes and give the whole messages in them. See ``runner.protocols.Channel``."""
         while True:
             if self._more:
                 await anyio.lowlevel.checkpoint()
@@ -136,7 +136,7 @@ class SocketChannel:
                     return messages
 
     def drain(self) -> list[FromWorker]:
-        """Give what can be read without waiting. See :class:`runner.protocols.Channel`.
+        """Give what can be read without waiting. See ``runner.protocols.Channel``.
 
         Only what has arrived by now is read: one that goes on writing can't keep the caller. What a process wrote has
         arrived when its death is noticed, so after a death this is everything.
@@ -188,7 +188,7 @@ class SocketChannel:
     # The end.
 
     def close(self) -> None:
-        """Let go of the socket. Those who wait are told: :meth:`receive` raises, :meth:`run_sender` returns."""
+        """Let go of the socket. Those who wait are told: ``receive`` raises, ``run_sender`` returns."""
         if self._socket.fileno() < 0:
             return
         self._break()

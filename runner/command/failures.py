@@ -69,7 +69,7 @@ _TITLES = {
 
 
 def describe(error: Exception) -> Failure:
-    """Put one of the :data:`EXPECTED` errors into words. Any other is raised again."""
+    """Put one of the ``EXPECTED`` errors into words. Any other is raised again."""
     match error:
         case RunnerFailed(cause=FailureCause() as cause):
             return _of_cause(cause)

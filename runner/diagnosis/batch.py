@@ -55,7 +55,7 @@ _NAMES = msgspec.json.Decoder(_Name)
 
 
 def parse_case(line: str | bytes) -> Evidence:
-    """The evidence of one JSON line. Raises :class:`BadCase` if the line is no case."""
+    """The evidence of one JSON line. Raises ``BadCase`` if the line is no case."""
     return _evidence(_decoded(line))
 
 

@@ -140,7 +140,7 @@ class JournalWriter:
                 more.set()
 
     async def close(self, checkpoint: Checkpoint) -> None:
-        """Write what is left and the end, in bounded time. :meth:`run` must still run. Shielded from cancellation."""
+        """Write what is left and the end, in bounded time. ``run`` must still run. Shielded from cancellation."""
         if self._losing or self._diverged:
             self._tell_loss(checkpoint)
         self._buffer.close()

@@ -1,6 +1,6 @@
 """The directory of models that were made or converted here: placed whole or not at all, by one process at a time.
 
-Layout below :func:`cache_directory`::
+Layout below ``cache_directory``::
 
     models/NAME@EDITION/    a model in mlx-lm's format, whole
     building/NAME@EDITION/  one that is being made; never looked at, swept by the next who makes it
@@ -47,7 +47,7 @@ def cache_directory() -> Path:
 
 
 def whole(name: str) -> Path | None:
-    """Return the model of this name if it is there and passes :func:`check`, else ``None``."""
+    """Return the model of this name if it is there and passes ``check``, else ``None``."""
     directory = cache_directory() / "models" / name
     try:
         check(directory)

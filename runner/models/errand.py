@@ -63,7 +63,7 @@ class Outcome(msgspec.Struct, frozen=True):
     """The last lines of its stderr."""
 
     def value(self, otherwise: Kind, what: str) -> str:
-        """Return what was found. Raise :class:`ModelError` if the errand failed: its own, or one of kind ``otherwise``."""
+        """Return what was found. Raise ``ModelError`` if the errand failed: its own, or one of kind ``otherwise``."""
         match self.last:
             case Finished(value) if self.code == 0:
                 return value

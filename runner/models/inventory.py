@@ -18,7 +18,7 @@ class CachedModel(msgspec.Struct, frozen=True):
     """A model that is on this machine."""
 
     name: str
-    """By which :func:`remove` knows it. For all but converted GGUF files it is also what ``--model`` takes."""
+    """By which ``remove`` knows it. For all but converted GGUF files it is also what ``--model`` takes."""
     path: Path
     bytes: int
     """On the disk."""
@@ -40,7 +40,7 @@ def list_models() -> list[CachedModel]:
 
 
 async def remove(name: str) -> int:
-    """Remove a model by the name that :func:`list_models` gives it, and return how many bytes this freed.
+    """Remove a model by the name that ``list_models`` gives it, and return how many bytes this freed.
 
     Raises:
         ModelError: ``model_missing`` if there is none of this name; ``resource_limit`` if it is just being made;

@@ -28,7 +28,7 @@ async def resolve(reference: ModelReference | str, *, progress: Callable[[Progre
     """Return a local directory in mlx-lm's format for a reference; fetch, convert or make the model if need be.
 
     What is once on this machine needs no network: ``smollm2``, converted files, and hub models as they were last
-    fetched (:func:`pull` asks the hub anew). A directory is returned as it is, unchecked; ``check`` looks into it.
+    fetched (``pull`` asks the hub anew). A directory is returned as it is, unchecked; ``check`` looks into it.
     A cancel leaves neither a process nor a half-made model behind.
 
     Args:
@@ -60,7 +60,7 @@ async def resolve(reference: ModelReference | str, *, progress: Callable[[Progre
 
 
 async def pull(reference: ModelReference | str, progress: Callable[[Progress], None] | None = None) -> Path:
-    """Like :func:`resolve`, but ask the hub for the newest state of a hub model even if one is here."""
+    """Like ``resolve``, but ask the hub for the newest state of a hub model even if one is here."""
     if isinstance(reference, str):
         reference = await anyio.to_thread.run_sync(ModelReference.parse, reference)
     if reference.kind is ReferenceKind.HUB:

@@ -111,7 +111,7 @@ class ChildGroup:
         """Make a group below this process's own.
 
         Args:
-            tree: from :func:`find_tree`.
+            tree: from ``find_tree``.
             limit: bytes, swap included; ``None`` sets none.
 
         Raises:

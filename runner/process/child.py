@@ -27,7 +27,7 @@ milliseconds, and longer only with much memory or in a system call that can't be
 
 
 class PosixChild:
-    """A process of ours on Linux or macOS. Fulfils :class:`runner.protocols.Child`.
+    """A process of ours on Linux or macOS. Fulfils ``runner.protocols.Child``.
 
     Args:
         process: started as the leader of a session, reaped by nobody but this object.
@@ -73,7 +73,7 @@ class PosixChild:
         return self._process.pid
 
     async def wait_exit(self) -> Exit:
-        """Wait until it has ended and is reaped. See :class:`runner.protocols.Child`."""
+        """Wait until it has ended and is reaped. See ``runner.protocols.Child``."""
         async with self._reaping:
             if self._exit is None:
                 if self._watch.fileno() < 0:
@@ -86,7 +86,7 @@ class PosixChild:
         return self._exit
 
     def signal_group(self, number: int) -> None:
-        """Signal it and its descendants in its group. See :class:`runner.protocols.Child`."""
+        """Signal it and its descendants in its group. See ``runner.protocols.Child``."""
         if self._exit is None:
             # macOS answers with the second for a group of zombies.
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -116,7 +116,7 @@ class PosixChild:
         return procfs.cpu_seconds(self.pid) if self._exit is None else None
 
     async def close(self) -> None:
-        """Kill what is left of it and let go of everything held for it. See :class:`runner.protocols.Child`."""
+        """Kill what is left of it and let go of everything held for it. See ``runner.protocols.Child``."""
         with anyio.CancelScope(shield=True):
             if self._exit is None:
                 self.signal_group(signal.SIGKILL)

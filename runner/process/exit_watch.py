@@ -2,7 +2,7 @@
 
 A watch is a descriptor that becomes readable when the process has ended. It is opened right after the start, while the process
 id can't belong to anybody else, so that nothing can fail later for want of a descriptor. Watching does not reap: until
-:func:`reap` is called the dead process keeps its number.
+``reap`` is called the dead process keeps its number.
 """
 
 import contextlib

@@ -20,7 +20,7 @@ def unsupported(what: str) -> ModelError:
 
 
 class Metadata:
-    """Values by key. Each getter raises :class:`ModelError` if there is no such key, or a value of another kind."""
+    """Values by key. Each getter raises ``ModelError`` if there is no such key, or a value of another kind."""
 
     def __init__(self, values: dict[str, Any]) -> None:
         self._values = values
