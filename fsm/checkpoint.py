@@ -11,7 +11,6 @@ class RequestCheckpoint(msgspec.Struct, frozen=True, omit_defaults=True):
 
     request: int
     state: RequestState
-    cancelling: bool = False
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -20,6 +19,8 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     state: State
     facts: Facts
     requests: tuple[RequestCheckpoint, ...] = ()
+    cancelling: tuple[int, ...] = ()
+    """Of these, those with a cancel on its way, in the order in which they were cancelled."""
     first_request: int = 1
     """Lowest id that this incarnation could accept."""
     last_request: int = 0

@@ -341,7 +341,7 @@ class Lifecycle:
         self._facts = Facts(incarnation)
         self._requests: dict[int, RequestMachine] = {}
         self._counts: dict[RequestState, int] = dict.fromkeys(RequestState, 0)
-        self._cancelling = 0
+        self._cancelling: list[int] = []
         self._first_request = next_request
         self._last_request = next_request - 1
         self._next_seq = next_seq
@@ -419,10 +419,8 @@ class Lifecycle:
         return Checkpoint(
             state=self.state,
             facts=self._facts,
-            requests=tuple(
-                RequestCheckpoint(request, machine.state, machine.cancelling)
-                for request, machine in self._requests.items()
-            ),
+            requests=tuple(RequestCheckpoint(request, machine.state) for request, machine in self._requests.items()),
+            cancelling=tuple(self._cancelling),
             first_request=self._first_request,
             last_request=self._last_request,
             next_seq=self._next_seq,
@@ -441,22 +439,23 @@ class Lifecycle:
         life._last_request = checkpoint.last_request
         for request in checkpoint.requests:
             life._requests[request.request] = RequestMachine(
-                request.request, request.state, cancelling=request.cancelling
+                request.request, request.state, cancelling=request.request in checkpoint.cancelling
             )
             life._counts[request.state] += 1
-            life._cancelling += request.cancelling
+        life._cancelling = list(checkpoint.cancelling)
         life._watched = life._wanted(life._context(SupervisorLate(incarnation=0, at=0.0, late_s=0.0)))
         return life
 
     def handle(self, event: AnyEvent) -> Step:
         """Take one event and say what it came to. Never raises for an event, whatever it is and whenever it comes."""
         source = self.state
+        longest = self._cancelling[:1]
         if isinstance(event, RequestEvent | Cancel):
             rows, verdict, changes, effects, why = self._handle_request(event)
         else:
             rows, verdict, changes, effects, why = self._handle_lifecycle(event)
         if verdict not in (Verdict.REFUSED, Verdict.IGNORED):
-            effects += self._rewatch(event, any(change.dest.terminal for change in changes))
+            effects += self._rewatch(event, cancelled=self._cancelling[:1] != longest)
         facts = self._facts
         record = Record(
             seq=self._next_seq,
@@ -530,7 +529,7 @@ class Lifecycle:
             counts[RequestState.QUEUED],
             counts[RequestState.PREFILL],
             counts[RequestState.DECODE],
-            self._cancelling,
+            len(self._cancelling),
             self._last_request,
         )
 
@@ -564,7 +563,10 @@ class Lifecycle:
         row, sends = machine.fire(trigger)
         effects: tuple[AnyEffect, ...] = sends
         dest = machine.state
-        self._cancelling += machine.cancelling - cancelling
+        if machine.cancelling and not cancelling:
+            self._cancelling.append(request)
+        elif cancelling and not machine.cancelling:
+            self._cancelling.remove(request)
         if dest is not source:
             self._counts[source] -= 1
             if dest.terminal:
@@ -629,7 +631,7 @@ class Lifecycle:
             case _:
                 return Outcome(request=request, state=state, incarnation=incarnation)
 
-    def _rewatch(self, event: Event, ended: bool) -> tuple[AnyEffect, ...]:
+    def _rewatch(self, event: Event, *, cancelled: bool) -> tuple[AnyEffect, ...]:
         """Arm and disarm what the step changed; re-arm what it got done."""
         wanted = self._wanted(self._context(event))
         before, self._watched = self._watched, wanted
@@ -637,7 +639,8 @@ class Lifecycle:
         if isinstance(event, SupervisorLate):
             again = wanted
         elif isinstance(event, RequestEvent):
-            again = _PROGRESS | {Deadline.CANCEL} if ended else _PROGRESS
+            # The span of a cancel is that of the one that waits longest: others that are honoured do not help it.
+            again = _PROGRESS | {Deadline.CANCEL} if cancelled else _PROGRESS
         effects: list[AnyEffect] = [Disarm(deadline) for deadline in Deadline if deadline in before - wanted]
         effects += [
             Arm(deadline)

@@ -1,6 +1,6 @@
 """The spans that the machine wants watched, on one clock and in one task. Which run when is the machine's to say."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import anyio
 
@@ -11,6 +11,8 @@ from runner.protocols import Clock
 class Deadlines:
     """Watches spans. ``arm`` begins one anew, ``touch`` tells of progress without any cost, ``expired`` is called at its end.
 
+    Before anything is judged, ``catch_up`` is awaited: what was said in time counts, though nobody had come to read it.
+
     A span is not judged by a late supervisor: if this task itself woke more than ``late_after`` seconds after the end,
     ``late`` is called instead, and whoever hears it arms the spans anew. Once a span: a supervisor that is late again has to
     judge, or nothing would ever end.
@@ -20,11 +22,13 @@ class Deadlines:
         self,
         clock: Clock,
         *,
+        catch_up: Callable[[], Awaitable[None]],
         expired: Callable[[Deadline, float], None],
         late: Callable[[float], None],
         late_after: float,
     ) -> None:
         self._clock = clock
+        self._catch_up = catch_up
         self._expired = expired
         self._late = late
         self._late_after = late_after
@@ -69,10 +73,11 @@ class Deadlines:
             with anyio.CancelScope(deadline=end):
                 await self._changed.wait()
                 continue
-            self._judge()
+            await self._judge()
 
-    def _judge(self) -> None:
+    async def _judge(self) -> None:
         now = self._clock.now()
+        await self._catch_up()
         over = {deadline: end for deadline, end in self._ends.items() if end <= now}
         if not over:
             return

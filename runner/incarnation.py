@@ -10,9 +10,11 @@ import sys
 from collections import deque
 from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import anyio
+import anyio.lowlevel
+import anyio.to_thread
 import msgspec
 from anyio.abc import TaskGroup, TaskStatus
 
@@ -30,6 +32,7 @@ from fsm import (
     DumpStacks,
     Exit,
     Exited,
+    FailureCause,
     FirstToken,
     GiveUp,
     Hello,
@@ -66,9 +69,10 @@ from fsm import (
     SupervisorLate,
     Terminate,
     Unloaded,
+    Verdict,
     WorkerFailed,
 )
-from runner.channel.frames import FrameError
+from runner.channel.frames import FRAME_LIMIT, HEADER, FrameError
 from runner.channel.messages import (
     PROTOCOL,
     CancelRequest,
@@ -94,6 +98,7 @@ from runner.channel.messages import (
 from runner.channel.messages import Beat as BeatMessage
 from runner.channel.messages import Bye as ByeMessage
 from runner.channel.messages import Hello as HelloMessage
+from runner.channel.stream import OUTBOX_LIMIT
 from runner.deadlines import Deadlines
 from runner.diagnosis.diagnose import diagnose
 from runner.diagnosis.evidence import Counters, Evidence, Platform
@@ -104,6 +109,18 @@ from runner.generation import Overdrawn, Stream
 from runner.liveness import Liveness
 from runner.protocols import ChannelClosed, ChannelFull, Child, Clock, Recorder, Spawner, SpawnError, WorkerSpec
 from runner.settings import Settings
+
+RESERVE = OUTBOX_LIMIT - FRAME_LIMIT - HEADER
+"""Bytes on the way to the worker that no request may take."""
+
+PROGRESS_S = 0.05
+"""Between two records of progress. What comes more often is progress all the same, and is not written down."""
+
+NONSENSE = 1000
+"""Words of a child that no longer fit, one after another, after which it counts as broken."""
+
+_LARGE = 20_000
+"""Characters of last words that are read on the event loop; more are read in a thread, where they hold up nobody."""
 
 WRITE_TIMEOUT_S = 0.05
 """What reaches the worker waits at most so long for its record to be written down."""
@@ -152,24 +169,35 @@ class Incarnation:
         self._publish = publish
         self._recorder = recorder
         self._answers: dict[int, list[str]] = {}
-        self._held: deque[tuple[int, AnyEffect]] = deque()
+        self._held: deque[Held] = deque()
         self._holding = anyio.Event()
         self._child: Child | None = None
         self._exit = Exit()
         self._counters = Counters()
         self._need: NeedFigures | None = None
+        self._load_step = ""
+        self._news = 0
         self._streams: dict[int, Stream] = {}
-        self._outgoing: dict[int, Generate] = {}
+        self._outgoing: dict[int, Outgoing] = {}
         self._dropped: deque[int] = deque()
         self._inbox: deque[AnyEvent] = deque()
         self._handling = False
+        self._forgiven = False
+        self._nonsense = 0
+        self._deaf = False
+        self._progress_at = -PROGRESS_S
+        self._budget: anyio.CancelScope | None = None
         self._dumping = False
         self._dumped = False
         self._sent: set[int] = set()
         self._tasks: TaskGroup | None = None
         self._liveness = Liveness(settings)
         self._deadlines = Deadlines(
-            clock, expired=self._on_deadline, late=self._on_late, late_after=2 * settings.poll_interval
+            clock,
+            catch_up=self._catch_up,
+            expired=self._on_deadline,
+            late=self._on_late,
+            late_after=2 * settings.poll_interval,
         )
 
     @property
@@ -200,13 +228,27 @@ class Incarnation:
     def _step(self, event: AnyEvent) -> Step:
         step = self.lifecycle.handle(event)
         self._publish(step.record)
+        if step.record.source is State.LOADING and step.record.dest is not State.LOADING and self._budget is not None:
+            self._budget.cancel()
+        self._count_nonsense(step.record)
         for effect in step.effects:
             if isinstance(effect, _REACHES_OUT) and self._must_wait(step.record.seq):
-                self._held.append((step.record.seq, effect))
+                self._held.append(Held(step.record.seq, effect, self._clock.now() + WRITE_TIMEOUT_S))
                 self._holding.set()
             else:
                 self._perform(effect)
         return step
+
+    def _count_nonsense(self, record: Record) -> None:
+        if record.verdict is not Verdict.IGNORED:
+            self._nonsense = 0
+            return
+        self._nonsense += 1
+        if self._nonsense == NONSENSE:
+            # It is ended for that, and nothing more that it says is worth a record.
+            self._deaf = True
+            detail = f"The worker said {NONSENSE} things in a row that do not fit, the last {record.event.trigger}."
+            self._inbox.append(ProtocolBroken(detail=detail, **self.stamp))
 
     # What reaches the worker is written down first.
 
@@ -218,25 +260,25 @@ class Incarnation:
         while True:
             await self._holding.wait()
             self._holding = anyio.Event()
-            waited = -1
+            noted = -1
             while self._held:
-                seq = self._held[0][0]
-                if seq != waited:
-                    await self._wait_written(seq)
-                    waited = seq
+                held = self._held[0]
+                if held.seq != noted:
+                    await self._wait_written(held)
+                    noted = held.seq
                 # Settled meanwhile, and there is nobody to be reached.
                 if self._held:
-                    self._perform(self._held.popleft()[1])
+                    self._perform(self._held.popleft().effect)
 
-    async def _wait_written(self, seq: int) -> None:
+    async def _wait_written(self, held: "Held") -> None:
         recorder = self._recorder
-        if recorder is None or recorder.is_written(seq):
+        if recorder is None or recorder.is_written(held.seq):
             return
-        began = self._clock.now()
-        with anyio.move_on_after(WRITE_TIMEOUT_S):
-            await recorder.wait_written(seq)
-        if not recorder.is_written(seq):
-            recorder.overran(seq, self._clock.now() - began)
+        # All that waits for one slow write is late together, not one after another.
+        with anyio.move_on_after(held.until - self._clock.now()):
+            await recorder.wait_written(held.seq)
+        if not recorder.is_written(held.seq):
+            recorder.overran(held.seq, self._clock.now() - held.until + WRITE_TIMEOUT_S)
 
     def _follow(self, event: AnyEvent) -> None:
         """Post an event that may be found while a step is performed: it is handled right after that step."""
@@ -252,10 +294,16 @@ class Incarnation:
 
     # Requests.
 
-    def accept(self, stream: Stream, message: Generate) -> None:
-        """Hold what a request needs before it is submitted; ``forget`` takes it back if it is refused."""
+    def accept(self, stream: Stream, message: Generate, length: int) -> None:
+        """Hold what a request needs before it is submitted; ``forget`` takes it back if it is refused.
+
+        Args:
+            stream: for its answer.
+            message: for the worker.
+            length: of the message's frame, in bytes.
+        """
         self._streams[stream.request] = stream
-        self._outgoing[stream.request] = message
+        self._outgoing[stream.request] = Outgoing(message, length)
 
     def forget(self, request: int) -> None:
         """Take back a request that was refused."""
@@ -273,8 +321,12 @@ class Incarnation:
         self._dropped.append(request)
 
     def has_room_for(self, length: int) -> bool:
-        """Whether the worker takes its messages fast enough for one more of ``length`` bytes."""
-        return self._child is None or self._child.channel.has_room_for(length)
+        """Whether the worker takes its messages fast enough for one more request of ``length`` bytes.
+
+        Requests that wait for their record count, and room is left for what must always go: cancels, credit, the end.
+        """
+        waiting = sum(outgoing.length for outgoing in self._outgoing.values())
+        return self._child is None or self._child.channel.has_room_for(waiting + length + RESERVE)
 
     # Effects.
 
@@ -286,7 +338,7 @@ class Incarnation:
             case Disarm(deadline=deadline):
                 self._deadlines.disarm(deadline)
             case SendRequest(request=request):
-                self._send(self._outgoing.pop(request))
+                self._send(self._outgoing.pop(request).message)
             case SendCancel(request=request):
                 self._send(CancelRequest(request))
             case Release(outcome=outcome):
@@ -341,7 +393,8 @@ class Incarnation:
 
     async def _signal_after_stacks(self, number: signal.Signals) -> None:
         """Let the child write its stacks, then signal it. A stopped process writes none, hence the bound."""
-        if self._child is not None:
+        # One that has no handler yet would be ended by it.
+        if self._child is not None and self._child.catches(signal.SIGUSR1):
             self._child.signal_process(signal.SIGUSR1)
             self._dumped = True
             with anyio.move_on_after(self._settings.stacks_timeout):
@@ -374,18 +427,32 @@ class Incarnation:
         child.signal_group(signal.SIGKILL)
         self._read_now()
         child.output.drain(self._settings.settle_timeout)
-        evidence = Evidence(
-            exit=self._exit,
-            phase=self.lifecycle.phase,
-            platform=_PLATFORM,
-            stderr=child.output.stderr_lines(),
-            before=self._counters,
-            after=child.counters(),
-            sent_signals=tuple(sorted(self._sent)),
-            child_alive=self.unkillable,
-            need=self._need,
+        self._judge_end(
+            child,
+            Evidence(
+                exit=self._exit,
+                phase=self.lifecycle.phase,
+                platform=_PLATFORM,
+                stderr=child.output.stderr_lines(),
+                before=self._counters,
+                after=child.counters(),
+                sent_signals=tuple(sorted(self._sent)),
+                child_alive=self.unkillable,
+                need=self._need,
+            ),
         )
-        found = diagnose(evidence)
+
+    def _judge_end(self, child: Child, evidence: Evidence) -> None:
+        if sum(map(len, evidence.stderr)) > _LARGE:
+            self._start(partial(self._diagnose_in_thread, evidence))
+        else:
+            self._settled(evidence, diagnose(evidence))
+
+    async def _diagnose_in_thread(self, evidence: Evidence) -> None:
+        found = await anyio.to_thread.run_sync(diagnose, evidence)
+        self._settled(evidence, found)
+
+    def _settled(self, evidence: Evidence, found: FailureCause) -> None:
         if self._dumped and found.kind is not Kind.OOM and (stacks := stacks_in(evidence.stderr)):
             found = msgspec.structs.replace(found, evidence=stacks)
         # The machine takes this from here: after the frames that were just read, before anything else.
@@ -428,6 +495,9 @@ class Incarnation:
 
     def _on_message(self, message: FromWorker) -> None:
         self._liveness.beat(self._clock.now())
+        self._forgiven = False
+        if self._deaf:
+            return
         if isinstance(message, Chunk):
             self._on_chunk(message)
             return
@@ -436,34 +506,45 @@ class Incarnation:
             case BeatMessage(gauge=gauge):
                 self.gauge = gauge
             case HelloMessage():
-                self.versions = message.versions
-                self._follow(Hello(protocol_ok=message.protocol == PROTOCOL, versions=message.versions, **stamp))
+                self.versions = {
+                    _short(name): _short(version) for name, version in list(message.versions.items())[:_NAMES]
+                }
+                self._follow(Hello(protocol_ok=message.protocol == PROTOCOL, versions=self.versions, **stamp))
             case LoadStep():
-                self._follow(LoadProgress(step=message.step, done=message.done, total=message.total, **stamp))
+                if self._is_due(message.step != self._load_step):
+                    self._load_step = _short(message.step)
+                    self._follow(LoadProgress(step=self._load_step, done=message.done, total=message.total, **stamp))
+                else:
+                    self._deadlines.touch(Deadline.LOAD)
             case ModelLoaded():
                 self.context = message.context
-                self._follow(Loaded(context=message.context, device=message.device, **stamp))
+                self._follow(Loaded(context=message.context, device=_short(message.device), **stamp))
             case ModelUnloaded():
                 self._follow(Unloaded(**stamp))
             case Need():
-                self._need = NeedFigures(message.what, message.bytes, message.headroom)
+                self._need = NeedFigures(_short(message.what), message.bytes, message.headroom)
             case Started(request=request):
                 if request in self._streams:
                     self._streams[request].prompt_tokens = message.prompt_tokens
                 self._follow(RequestStarted(request=request, prompt_tokens=message.prompt_tokens, **stamp))
             case PrefillStep(request=request):
-                self._follow(RequestProgress(request=request, done=message.done, total=message.total, **stamp))
+                if self._is_due(message.done == message.total):
+                    self._follow(RequestProgress(request=request, done=message.done, total=message.total, **stamp))
+                else:
+                    self._deadlines.touch(Deadline.PREFILL, Deadline.DECODE)
             case Ended(request=request, reason="cancelled"):
                 self._follow(RequestEnded(request=request, tokens=message.tokens, **stamp))
             case Ended(request=request):
-                self._follow(RequestDone(request=request, reason=message.reason, tokens=message.tokens, **stamp))
+                self._follow(
+                    RequestDone(request=request, reason=_short(message.reason), tokens=message.tokens, **stamp)
+                )
             case Refused(request=request):
                 self._follow(
                     RequestErred(
                         request=request,
                         kind=_request_error_kind(message.kind),
-                        message=message.message,
-                        traceback=message.traceback,
+                        message=_short(message.message, _LONG),
+                        traceback=_short(message.traceback, _LONG),
                         **stamp,
                     )
                 )
@@ -472,7 +553,20 @@ class Incarnation:
             case ByeMessage():
                 self._follow(Bye(**stamp))
 
+    def _is_due(self, changed: bool) -> bool:
+        """Whether progress is to be written down: not more often than a person could read, but for what is new."""
+        now = self._clock.now()
+        if now - self._progress_at >= PROGRESS_S:
+            self._progress_at, self._news = now, 0
+            return True
+        self._news += changed
+        return changed and self._news < _NEWS
+
     def _on_chunk(self, chunk: Chunk) -> None:
+        if len(chunk.text) > _LONG:
+            detail = f"The worker sent {len(chunk.text):,} characters at once; {_LONG:,} are the most."
+            self._follow(ProtocolBroken(detail=detail, **self.stamp))
+            return
         stream = self._streams.get(chunk.request)
         if stream is None:
             # Its request has ended, which the worker had not heard of yet. One that never was is another matter.
@@ -498,7 +592,10 @@ class Incarnation:
 
     def _on_fatal(self, message: Fatal) -> None:
         cause = diagnose_report(
-            message.exception, message.message, tuple(message.traceback.splitlines()), _phase(message.phase)
+            _short(message.exception),
+            _short(message.message, _LONG),
+            _ends_of(message.traceback.splitlines()),
+            _phase(message.phase),
         )
         if cause.kind is Kind.OOM:
             self._follow(
@@ -516,7 +613,11 @@ class Incarnation:
             due = self._clock.now() + interval
             await anyio.sleep(interval)
             late = self._clock.now() - due
-            if late > 2 * interval:
+            if late <= 2 * interval:
+                self._forgiven = False
+            elif not self._forgiven:
+                # Once: a supervisor that is late again without a word from the worker has to judge, or nothing would end.
+                self._forgiven = True
                 self._on_late(late)
             self._cancel_dropped()
             self._judge_silence()
@@ -525,7 +626,9 @@ class Incarnation:
         child = self._child
         if child is None or self.lifecycle.facts.process is not Process.UP:
             return
-        self._read_now()
+        if child.channel.arrived:
+            # A word that nobody has come to read yet is a sign of life as well.
+            self._liveness.beat(self._clock.now())
         silence = self._liveness.poll(self._clock.now(), stopped=child.is_stopped(), cpu_seconds=child.cpu_seconds())
         if silence is not None:
             self.post(Hung(silent_s=silence.seconds, stopped=silence.stopped, **self.stamp))
@@ -539,10 +642,7 @@ class Incarnation:
         self._follow(SupervisorLate(late_s=late, **self.stamp))
 
     def _on_deadline(self, deadline: Deadline, span: float) -> None:
-        """A span is over; but what was already said counts, and a request that waits for its reader is not late."""
-        self._read_now()
-        if deadline in self._deadlines.armed:
-            return
+        """A span is over; but a request that waits for its reader is not late."""
         if deadline in self.lifecycle.watched and self._waits_for_readers(deadline):
             self._deadlines.arm(deadline, span)
             return
@@ -554,12 +654,33 @@ class Incarnation:
         decoding = [request for request, state in self.lifecycle.requests.items() if state is RequestState.DECODE]
         return all(self._streams[request].paused for request in decoding)
 
-    async def _watch_budget(self) -> None:
-        budget = self._settings.load_budget
-        if budget is None:
+    async def _catch_up(self) -> None:
+        """Handle what has arrived by now, and let others run meanwhile."""
+        child = self._child
+        if child is None:
             return
-        await anyio.sleep(budget)
-        if self.lifecycle.state is State.LOADING:
+        goal = child.channel.handled + child.channel.arrived
+        try:
+            while child.channel.handled < goal and (messages := child.channel.drain_some()):
+                for message in messages:
+                    self._on_message(message)
+                await anyio.lowlevel.checkpoint()
+        except FrameError as error:
+            self._follow(ProtocolBroken(detail=str(error), **self.stamp))
+
+    async def _watch_budget(self) -> None:
+        """Watch this load. Leaving ``Loading`` ends it; a supervisor that itself was late begins anew, once."""
+        budget = self._settings.load_budget
+        if budget is None or self.lifecycle.state is not State.LOADING:
+            return
+        with anyio.CancelScope() as self._budget:
+            due = self._clock.now() + budget
+            await anyio.sleep(budget)
+            if self._clock.now() - due > 2 * self._settings.poll_interval:
+                await anyio.sleep(budget)
+            await self._catch_up()
+            if self.lifecycle.state is not State.LOADING:
+                return
             self.post(DeadlineExpired(deadline=Deadline.LOAD, after_s=budget, budget=True, **self.stamp))
 
     # From the first to the last.
@@ -581,9 +702,27 @@ class Incarnation:
                     await self.settled.wait()
                     tasks.cancel_scope.cancel()
             finally:
-                if self._child is not None:
-                    await self._child.close()
-                self.closed.set()
+                try:
+                    if self._child is not None:
+                        await self._child.close()
+                finally:
+                    self.closed.set()
+
+
+class Held(NamedTuple):
+    """An effect that waits for its record."""
+
+    seq: int
+    effect: AnyEffect
+    until: float
+
+
+class Outgoing(NamedTuple):
+    """A request that has not been sent yet."""
+
+    message: Generate
+    length: int
+    """Bytes of its frame."""
 
 
 class Stamp(TypedDict):
@@ -591,6 +730,24 @@ class Stamp(TypedDict):
 
     incarnation: int
     at: float
+
+
+_NAMES = 100
+"""Most names, and most characters of one, that a child can give to anything."""
+_NEWS = 20
+"""Most records of progress in one span of ``PROGRESS_S``, however many things are new in it."""
+_LONG = 64 * 1024
+"""Most characters of a text of a child's that is kept: a chunk, a message, a traceback."""
+
+
+def _short(text: str, most: int = _NAMES) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _ends_of(lines: list[str], most: int = 100) -> tuple[str, ...]:
+    """The first lines and the last ones: a cascade begins with its cause, and a report ends with its failure."""
+    kept = lines if len(lines) <= 2 * most else [*lines[:most], *lines[-most:]]
+    return tuple(_short(line, 1000) for line in kept)
 
 
 def _platform() -> Platform:

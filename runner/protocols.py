@@ -76,6 +76,24 @@ class Channel(Protocol):
         """
         ...
 
+    @property
+    def handled(self) -> int:
+        """Bytes of the messages that were given."""
+        ...
+
+    @property
+    def arrived(self) -> int:
+        """Bytes that came and are not given yet."""
+        ...
+
+    def drain_some(self) -> list[FromWorker]:
+        """Give some of what has arrived, without waiting; nothing if nothing has.
+
+        Raises:
+            FrameError: when a frame can't be read and there is none before it.
+        """
+        ...
+
     def drain(self) -> list[FromWorker]:
         """Give what has arrived by now, without waiting; nothing if the stream is at its end.
 
@@ -142,6 +160,10 @@ class Child(Protocol):
 
     def signal_process(self, number: int) -> None:
         """Signal it alone. Gone is no error."""
+        ...
+
+    def catches(self, number: int) -> bool:
+        """Whether it has a handler for a signal; ``False`` where that can't be known."""
         ...
 
     def counters(self) -> Counters:

@@ -77,6 +77,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
                 continue
             if not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
                 raise SettingsError(f"{field.name} must be a positive number; {value!r} was given.")
+        if self.stacks_timeout >= self.kill_timeout:
+            raise SettingsError(
+                f"stacks_timeout ({self.stacks_timeout:g}) must be less than kill_timeout ({self.kill_timeout:g}):"
+                " the stacks come before the kill, and within its span."
+            )
         for name in ("stopped_polls", "concurrency", "max_requests", "memory_limit"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, int):

@@ -128,6 +128,8 @@ class RunnerSupervisor:
         self._stack = AsyncExitStack()
         self._tasks: TaskGroup | None = None
         self._current: Incarnation | None = None
+        self._changing = anyio.Lock()
+        self._leaving = False
         self._since = 0.0
         self._entered = 0
         self._next_request = 1
@@ -162,6 +164,10 @@ class RunnerSupervisor:
         # The ladder bounds the shield.
         unkillable: ProcessUnkillable | None = None
         with anyio.CancelScope(shield=True):
+            self._leaving = True
+            async with self._changing:
+                # A restart that came first has begun its incarnation by now, and that is ended; one that comes later is refused.
+                pass
             unkillable = await self._end()
             if self._recorder is not None:
                 await self._recorder.close(self._incarnation.lifecycle.checkpoint)
@@ -203,10 +209,10 @@ class RunnerSupervisor:
             publish=self._publish,
             recorder=self._recorder,
         )
-        self._current = incarnation
         with anyio.CancelScope(shield=True):
             # Only until the task runs; it does nothing that could block before it says so.
             await tasks.start(incarnation.run)
+        self._current = incarnation
         incarnation.post(Start(**incarnation.stamp))
 
     @property
@@ -393,7 +399,7 @@ class RunnerSupervisor:
         if not incarnation.has_room_for(len(frame)):
             raise CommandRefused("generate", "the worker does not take its messages; try again later.", self.state)
         stream = Stream(request, self._clock.now, incarnation.grant)
-        incarnation.accept(stream, message)
+        incarnation.accept(stream, message, len(frame))
         digest = hashlib.sha256(frame).hexdigest()[:16]
         try:
             self._command(
@@ -420,16 +426,19 @@ class RunnerSupervisor:
         """Begin the next incarnation: a new process, without a model. Waits for the end of a clean-up under way.
 
         Raises:
-            CommandRefused: if this incarnation is alive.
+            CommandRefused: if this incarnation is alive, another restart came first, or the supervisor is being left.
             ProcessUnkillable: if the process of this one could not be ended.
         """
         incarnation = self._incarnation
         if self.state in (State.FAILED, State.SHUTDOWN):
             await self._gone(incarnation)
-        if incarnation is not self._current:
-            raise CommandRefused("restart", "another restart() came first.", self.state)
-        self._command(incarnation.post(Restart(**incarnation.stamp)), "restart")
-        await self._begin(incarnation.lifecycle.next_incarnation())
+        async with self._changing:
+            if self._leaving:
+                raise CommandRefused("restart", "the supervisor is being left.", self.state)
+            if incarnation is not self._current:
+                raise CommandRefused("restart", "another restart() came first.", self.state)
+            self._command(incarnation.post(Restart(**incarnation.stamp)), "restart")
+            await self._begin(incarnation.lifecycle.next_incarnation())
 
     async def shutdown(self) -> Record:
         """End the incarnation: drain, ask, terminate, kill; give the last record. Returns once nothing of it is left.

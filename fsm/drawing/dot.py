@@ -1,17 +1,17 @@
 """A picture in Graphviz's language."""
 
-from fsm.drawing.mermaid import wrapped
+from fsm.drawing.label import lines_of
 from fsm.drawing.picture import Arrow, Overlay, Picture
 
 _INK, _RED, _PALE, _BLUE = "#1f2937", "#b42318", "#9ca3af", "#e8f0fe"
-_INDENT = "\N{NO-BREAK SPACE}" * 2
+_SPACE = "\N{NO-BREAK SPACE}"
 
 
 def dot(picture: Picture, overlay: Overlay | None = None) -> str:
     """The picture, and over it what a run did."""
     lines = [
         f"digraph {picture.name} {{",
-        "    rankdir=LR; nodesep=0.3; ranksep=0.4; bgcolor=white; forcelabels=true;",
+        "    rankdir=TB; nodesep=0.25; ranksep=0.3; bgcolor=white; forcelabels=true;",
         f'    label="{picture.title}"; labelloc=t; fontname="Arial"; fontsize=16;',
         '    node [shape=box, style="rounded,filled", fillcolor=white, fontname="Arial", fontsize=17, margin="0.2,0.1"];',
         '    edge [fontname="Arial", fontsize=13, arrowsize=0.8];',
@@ -34,8 +34,9 @@ def _arrow(picture: Picture, arrow: Arrow, overlay: Overlay | None) -> str:
     color = _RED if arrow.dest in picture.bad else _INK
     parts: list[str] = []
     if overlay is None:
+        # The space keeps the words off the line that they belong to.
         text = "".join(
-            f"{line}\\l" for label in arrow.labels for line in wrapped(f"{label.comes_from}:", label.triggers, _INDENT)
+            f"{_SPACE}{line}\\l" for label in arrow.labels for line in lines_of(label, f"{label.comes_from}:", _SPACE * 3)
         )
     elif count := overlay.arrows.get((arrow.source, arrow.dest), 0):
         failing = overlay.failing == (arrow.source, arrow.dest)

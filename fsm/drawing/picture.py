@@ -78,6 +78,7 @@ class Picture(msgspec.Struct, frozen=True):
 _ORDER = (
     "command",
     "worker report",
+    "worker report, exit evidence",
     "process event",
     "liveness poll",
     "timeout",
@@ -95,7 +96,7 @@ def _origins() -> dict[str, str]:
         pending += event.__subclasses__()
         tag = event.__struct_config__.tag
         if isinstance(tag, str):
-            found[tag] = event.comes_from.split(",")[0]
+            found[tag] = event.comes_from
     # What no event from outside tells: the last request ended; and for a request, the end of its runner.
     return found | {"drained": "lifecycle", "incarnation_failed": "lifecycle", "incarnation_shutdown": "lifecycle"}
 

@@ -7,6 +7,7 @@ import msgspec
 from fsm.failure import FailureCause
 from fsm.journal.lines import Entry, Gap, Opening
 from fsm.journal.read import JournalError, Torn, read
+from fsm.lifecycle import Lifecycle
 from fsm.lineage import Lineage
 from fsm.states import Activity, Process, RequestState, State
 
@@ -65,18 +66,20 @@ def replay_steps(lines: Iterable[bytes]) -> Iterator[Status]:
             raise JournalError("The first line is no opening.", item.number)
         if isinstance(line, Gap):
             lineage = Lineage.resume(line.checkpoint)
+            life = lineage.lifecycle
         elif isinstance(line, Entry):
+            life = lineage.lifecycle
             record = lineage.handle(line.event).record
             if record.dest is not record.source or record.incarnation != incarnation:
                 since = record.at
                 incarnation = record.incarnation
         else:
             continue
-        yield _status(lineage, since)
+        # A restart is a step of the incarnation that it ends; the next one is seen from its own first step on.
+        yield _status(life, since)
 
 
-def _status(lineage: Lineage, since: float) -> Status:
-    life = lineage.lifecycle
+def _status(life: Lifecycle, since: float) -> Status:
     facts = life.facts
     return Status(
         state=life.state,

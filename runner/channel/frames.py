@@ -77,7 +77,8 @@ class FrameDecoder(Generic[M]):
                 start = body + length
                 try:
                     message = self._decode(view[body:start])
-                except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                    # What is too many in an array is skipped, however deep it is nested.
                     raise FrameError(f"A frame can't be read: {error}") from error
                 yield message
         finally:

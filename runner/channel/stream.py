@@ -47,6 +47,7 @@ class SocketChannel:
         self._more = False
         self._ended = False
         self._error: FrameError | None = None
+        self._read_in_all = 0
         self._outbox: deque[memoryview] = deque()
         self._outbox_limit = outbox_limit
         self._waiting = 0
@@ -135,6 +136,25 @@ class SocketChannel:
                 if self._read(READ) and (messages := self._decode()):
                     return messages
 
+    @property
+    def handled(self) -> int:
+        """Bytes of the messages that were given."""
+        return self._read_in_all - self._decoder.pending
+
+    @property
+    def arrived(self) -> int:
+        """Bytes that came and are not given yet, in the kernel's buffer or here."""
+        return self._arrived() + self._decoder.pending
+
+    def drain_some(self) -> list[FromWorker]:
+        """Give a batch of what can be read without waiting. See ``runner.protocols.Channel``."""
+        if not self._more:
+            self._read(READ)
+        messages = self._decode() if self._more else []
+        if self._error is not None and not messages:
+            raise self._error
+        return messages
+
     def drain(self) -> list[FromWorker]:
         """Give what can be read without waiting. See ``runner.protocols.Channel``.
 
@@ -153,7 +173,7 @@ class SocketChannel:
         return messages
 
     def _arrived(self) -> int:
-        if self._ended:
+        if self._ended or self._socket.fileno() < 0:
             return 0
         return struct.unpack("i", fcntl.ioctl(self._socket, termios.FIONREAD, bytes(4)))[0]
 
@@ -172,6 +192,7 @@ class SocketChannel:
             self._ended = True
             return 0
         self._decoder.feed(data)
+        self._read_in_all += len(data)
         self._more = True
         return len(data)
 
@@ -186,6 +207,10 @@ class SocketChannel:
         return messages
 
     # The end.
+
+    def forget(self) -> None:
+        """Close a fork's copy of the socket. Nobody waits for it there, and the other copy stays open."""
+        self._socket.close()
 
     def close(self) -> None:
         """Let go of the socket. Those who wait are told: ``receive`` raises, ``run_sender`` returns."""

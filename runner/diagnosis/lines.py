@@ -12,8 +12,8 @@ import msgspec
 from fsm.failure import Kind, Phase
 from runner.diagnosis.rules import NOISE, RULES, Level, Noise, Rule, text
 
-LINE_HEAD = 3000  # characters; the beginning of a line that is read
-LINE_TAIL = 1000  # characters; the end of a longer line that is read too
+LINE_HEAD = 1200  # characters; the beginning of a line that is read
+LINE_TAIL = 400  # characters; the end of a longer line that is read too
 LEVEL_WITHIN = 160  # characters; a level is named near the beginning of a line
 LINES_HEAD = 4000  # lines; a cascade begins with its cause
 LINES_TAIL = 8000  # lines; and a log ends with its failure

@@ -1416,7 +1416,7 @@ SIGNAL_TEXTS: tuple[SignalText, ...] = (
     SignalText(
         id="killed",
         pattern=exact(
-            r"^\s*(?:\S+ ?(?:line )?\d+: +\d+ )?Killed(?:: 9)?(?: {2,}.*)?$",
+            r"^\s{0,20}(?:\S{1,120} ?(?:line )?\d{1,9}: {1,20}\d{1,9} )?Killed(?:: 9)?(?: {2,}.*)?$",
             r"\b[Kk]illed: 9\b",
             r"\bis killed by signal: Killed\b",
             r"\b(?:zsh|bash|sh): killed\b",
@@ -1438,7 +1438,7 @@ SIGNAL_TEXTS: tuple[SignalText, ...] = (
     SignalText(
         id="terminated",
         pattern=exact(
-            r"^\s*(?:\S+ ?(?:line )?\d+: +\d+ )?Terminated(?:: 15)?(?: {2,}.*)?$",
+            r"^\s{0,20}(?:\S{1,120} ?(?:line )?\d{1,9}: {1,20}\d{1,9} )?Terminated(?:: 15)?(?: {2,}.*)?$",
             r"\bzsh: terminated\b",
             r"\bsignal: terminated\b",
             r"\bstatus=15/TERM\b",

@@ -56,7 +56,8 @@ class JournalWriter:
         # The event loop's side.
         self._losing = False
         self._more = anyio.Event()
-        self._running = anyio.CancelScope()
+        # Shielded: whoever waits for the last lines is woken while all else is being cancelled. It ends with ``close``.
+        self._running = anyio.CancelScope(shield=True)
         # Both sides', each written by one of them.
         self._waiting = False
         self._written = -1

@@ -34,8 +34,8 @@ class CgroupError(Exception):
 def find_tree() -> MemoryTree | None:
     """The memory hierarchy, or ``None`` on a system without one."""
     try:
-        mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
-        groups = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
+        mounts = [line.split() for line in _mounts("mounts")]
+        groups = [line.split(":", 2) for line in _mounts("cgroup")]
     except OSError:
         return None
     for fields in mounts:
@@ -51,6 +51,11 @@ def find_tree() -> MemoryTree | None:
             if path is not None and "memory" in _read(mount / "cgroup.controllers").split():
                 return _tree(2, mount, path)
     return None
+
+
+def _mounts(name: str) -> list[str]:
+    """Lines of a file about this process. Paths in it need not be text."""
+    return Path("/proc/self", name).read_text("utf-8", "surrogateescape").splitlines()
 
 
 def _tree(version: int, mount: Path, path: str) -> MemoryTree:
@@ -174,12 +179,14 @@ class ChildGroup:
     def kill(self) -> None:
         """Kill everything in it, whatever session or process group it went to."""
         at_once = self.path / "cgroup.kill"
-        # The file exists in version 2 since Linux 5.14.
-        if at_once.exists():
-            at_once.write_text("1")
-            return
+        # What can't be killed stays, and that is told by whoever waits for this group to be empty.
+        with contextlib.suppress(OSError):
+            # The file exists in version 2 since Linux 5.14.
+            if at_once.exists():
+                at_once.write_text("1")
+                return
         for pid in _read(self.path / "cgroup.procs").split():
-            with contextlib.suppress(ProcessLookupError):
+            with contextlib.suppress(OSError):
                 os.kill(int(pid), signal.SIGKILL)
 
     def remove(self) -> bool:

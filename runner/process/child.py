@@ -53,6 +53,7 @@ class PosixChild:
         self.channel = channel
         self.output = output
         self._process = process
+        self._lifeline = lifeline
         self._watch = watch
         self._tree = tree
         self._group = group
@@ -98,6 +99,15 @@ class PosixChild:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, number)
 
+    def catches(self, number: int) -> bool:
+        """Whether it has a handler for a signal. See ``runner.protocols.Child``."""
+        return self._exit is None and procfs.catches(self.pid, number)
+
+    def forget_in_fork(self) -> None:
+        """Close a fork's copies of what ties the child to the supervisor. See ``runner.process.fork``."""
+        self._lifeline.close()
+        self.channel.forget()
+
     def counters(self) -> Counters:
         """The kernel's counts of out-of-memory kills, as far as they can be read."""
         own = self._group.oom_kills() if self._group is not None else None
@@ -124,12 +134,22 @@ class PosixChild:
                     await self.wait_exit()
             self.channel.close()
             self.output.close()
-            if self._group is not None:
-                await self._empty(self._group)
-        self._net.detach()
-        if self._watch.fileno() >= 0:
-            anyio.notify_closing(self._watch)
-        self._held.close()
+            try:
+                if self._group is not None:
+                    await self._empty(self._group)
+                if self._exit is None:
+                    self._reap_late()
+            finally:
+                self._net.detach()
+                if self._watch.fileno() >= 0:
+                    anyio.notify_closing(self._watch)
+                self._held.close()
+
+    def _reap_late(self) -> None:
+        """One that could not be killed may have ended while its cgroup was emptied."""
+        with contextlib.suppress(ChildProcessError):
+            if os.waitpid(self.pid, os.WNOHANG)[0]:
+                self._process.returncode = -signal.SIGKILL
 
     async def _empty(self, group: ChildGroup) -> None:
         """End the descendants that left the process group: they can't leave the cgroup."""

@@ -36,6 +36,16 @@ def resident(pid: int) -> int | None:
     return int(fields[21]) * _PAGE if fields else None
 
 
+def catches(pid: int, number: int) -> bool:
+    """Whether a process has a handler for a signal; ``False`` where the system does not tell."""
+    try:
+        lines = (_PROC / str(pid) / "status").read_bytes().splitlines()
+    except OSError:
+        return False
+    mask = next((line.split()[1] for line in lines if line.startswith(b"SigCgt:")), b"0")
+    return bool(int(mask, 16) & 1 << (number - 1))
+
+
 def members(session: int) -> list[int] | None:
     """Processes of a session or group that have not ended (zombies do not count): what a child left behind.
 

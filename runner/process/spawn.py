@@ -20,6 +20,7 @@ from runner.channel.stream import SocketChannel
 from runner.process.cgroup import CgroupError, ChildGroup, MemoryTree, find_tree
 from runner.process.child import PosixChild
 from runner.process.exit_watch import Descriptor, watch_exit
+from runner.process.fork import let_go_in_forks
 from runner.process.output import ChildOutput
 from runner.protocols import SpawnError, WorkerSpec
 
@@ -60,9 +61,10 @@ class ProcessSpawner:
         with contextlib.ExitStack() as undo:
             try:
                 child = self._start(spec, undo)
-            except (OSError, CgroupError) as error:
+            except (OSError, ValueError, subprocess.SubprocessError, CgroupError) as error:
                 raise SpawnError(f"The worker can't be started ({self._argv[0]}). {error}") from error
             undo.pop_all()
+        let_go_in_forks(child)
         return child
 
     def _start(self, spec: WorkerSpec, undo: contextlib.ExitStack) -> PosixChild:

@@ -58,9 +58,10 @@ def write(history: Any, happenings: list[Any], *, key: bytes | None = None, text
             continue
         offset = life.lifecycle.facts.incarnation - 1
         event = msgspec.structs.replace(happening, at=float(number), incarnation=happening.incarnation + offset)
+        handled = life.lifecycle
         record = life.handle(event).record
         add(writer.step(record, wall))
-        written.checkpoints[record.seq] = life.lifecycle.checkpoint
+        written.checkpoints[record.seq] = handled.checkpoint
     add(writer.closing(WALL))
     return written
 

@@ -1,5 +1,6 @@
 """What can't be brought about with real processes, or would take an hour: the real supervisor in virtual time."""
 
+import contextlib
 import signal
 from typing import Any
 
@@ -7,8 +8,23 @@ import anyio
 import pytest
 
 from fsm import Exit, Kind, State
-from runner import Missed, ProcessUnkillable, Record, RunnerFailed, RunnerSupervisor, Settings
-from runner.channel.messages import Fatal, LoadModel, LoadStep, ModelLoaded, Stop
+from runner import Missed, ProcessUnkillable, Record, RequestFailed, RunnerFailed, RunnerSupervisor, Settings
+from runner.channel.messages import (
+    CancelRequest,
+    Chunk,
+    Ended,
+    Fatal,
+    Generate,
+    LoadModel,
+    LoadStep,
+    ModelLoaded,
+    ModelUnloaded,
+    PrefillStep,
+    Started,
+    Stop,
+    ToWorker,
+    UnloadModel,
+)
 from tests.simulated.world import SimulatedChild, beat, healthy, live
 
 
@@ -215,3 +231,129 @@ def test_waiting_for_a_state_with_a_time_limit_ends_with_it() -> None:
         assert runner.state is State.IDLE
 
     live(life)
+
+
+def answering(child: SimulatedChild) -> None:
+    """A child that begins each answer and goes on when the test says so."""
+    healthy(child)
+    before = child.channel.on_message
+
+    def answer(message: ToWorker) -> None:
+        if isinstance(message, Generate):
+            child.channel.say(
+                Started(message.request, 3), PrefillStep(message.request, 3, 3), Chunk(message.request, "a")
+            )
+        elif not isinstance(message, CancelRequest):
+            before(message)
+
+    child.channel.on_message = answer
+
+
+def test_a_token_that_could_be_read_counts_although_the_supervisor_came_late_to_read_it() -> None:
+    async def life(runner: RunnerSupervisor, child: SimulatedChild, clock: Any) -> None:
+        async with anyio.create_task_group() as tasks:
+            await runner.load()
+            generation = runner.generate("Hello")
+            tasks.start_soon(beat, child)
+            await anyio.sleep(29.9)
+            # It lies in the socket; the event loop is busy for longer than the span has left.
+            child.channel.arrive(Chunk(generation.id, "b"))
+            clock.jump(0.3)
+            await anyio.sleep(0.5)
+            assert runner.state is State.RUNNING
+            child.channel.say(Ended(generation.id, "stop", 2))
+            assert (await generation.result()).text == "ab"
+            tasks.cancel_scope.cancel()
+
+    live(life, prepare=answering)
+
+
+def test_the_budget_of_one_load_does_not_judge_the_next() -> None:
+    async def life(runner: RunnerSupervisor, child: SimulatedChild, clock: Any) -> None:
+        before = child.channel.on_message
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(beat, child)
+
+            async def load_slowly() -> None:
+                await anyio.sleep(10)
+                child.channel.say(ModelLoaded(512))
+
+            def answer(message: ToWorker) -> None:
+                if isinstance(message, UnloadModel):
+                    child.channel.say(ModelUnloaded())
+                elif isinstance(message, LoadModel):
+                    tasks.start_soon(load_slowly)
+                else:
+                    before(message)
+
+            child.channel.on_message = answer
+            await runner.load()
+            await runner.unload()
+            await anyio.sleep(85)
+            # The first load's budget would be over in the middle of this one.
+            await runner.load()
+            tasks.cancel_scope.cancel()
+
+    live(life, settings=Settings(load_budget=100))
+
+
+def test_a_laptop_that_slept_through_the_budget_of_a_load_gets_it_anew() -> None:
+    async def life(runner: RunnerSupervisor, child: SimulatedChild, clock: Any) -> None:
+        child.channel.on_message = lambda message: None
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(beat, child)
+            tasks.start_soon(_fails, runner)
+            await anyio.sleep(5)
+            clock.jump(3600)
+            await anyio.sleep(5)
+            assert runner.state is State.LOADING
+            await anyio.sleep(60)
+            tasks.cancel_scope.cancel()
+
+    live(life, settings=Settings(load_budget=200))
+
+
+async def _fails(runner: RunnerSupervisor) -> None:
+    with pytest.raises(RunnerFailed):
+        await runner.load()
+
+
+def test_a_supervisor_that_is_late_at_every_poll_judges_all_the_same() -> None:
+    async def life(runner: RunnerSupervisor, child: SimulatedChild, clock: Any) -> None:
+        await runner.load()
+        start = anyio.current_time()
+        while runner.state is State.RUNNING:
+            await anyio.sleep(0.9)
+            clock.jump(3.3)
+            assert anyio.current_time() - start < 60
+        assert runner.cause is not None
+        assert runner.cause.kind is Kind.HUNG
+        late = [record for record in await records(runner) if record.event.trigger == "supervisor_late"]
+        assert len(late) == 1
+
+    live(life)
+
+
+def test_a_cancel_that_is_never_honoured_is_late_however_many_others_end() -> None:
+    async def life(runner: RunnerSupervisor, child: SimulatedChild, clock: Any) -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(beat, child)
+            await runner.load()
+            stuck = runner.generate("stuck")
+            await anyio.sleep(1)
+            stuck.cancel()
+            start = anyio.current_time()
+            while runner.state is State.RUNNING:
+                with contextlib.suppress(RequestFailed):
+                    async with runner.generate("other") as other:
+                        await anyio.sleep(4)
+                        child.channel.say(Ended(other.id, "stop", 1))
+                        await other.result()
+                assert anyio.current_time() - start < 60
+            assert runner.cause is not None
+            assert runner.cause.kind is Kind.CANCEL_TIMEOUT
+            with pytest.raises(RequestFailed):
+                await stuck.result()
+            tasks.cancel_scope.cancel()
+
+    live(life, prepare=answering)

@@ -46,6 +46,10 @@ class SimulatedChannel:
         self._said += messages
         self._wake()
 
+    def arrive(self, *messages: FromWorker) -> None:
+        """Let messages lie there to be read, without waking whoever reads."""
+        self._said += messages
+
     def shut(self) -> None:
         self._closed = True
         self._wake()
@@ -71,10 +75,20 @@ class SimulatedChannel:
             await self._news.wait()
         return self.drain()
 
+    handled = 0
+
+    @property
+    def arrived(self) -> int:
+        return len(self._said)
+
+    def drain_some(self) -> list[FromWorker]:
+        return self.drain()
+
     def drain(self) -> list[FromWorker]:
         messages: list[FromWorker] = []
         while self._said and not isinstance(self._said[0], FrameError):
             messages.append(self._said.pop(0))  # pyright: ignore[reportArgumentType]
+        self.handled += len(messages)
         if self._said and not messages:
             error = self._said[0]
             assert isinstance(error, FrameError)
@@ -134,6 +148,9 @@ class SimulatedChild:
 
     def signal_process(self, number: int) -> None:
         self.signals.append(number)
+
+    def catches(self, number: int) -> bool:
+        return True
 
     def counters(self) -> Counters:
         return Counters(own=0, shared=0)
