@@ -26,7 +26,7 @@ def _cells(table: Table[Any], row: Row) -> list[str]:
         row.id,
         sources,
         "any" if whole else ", ".join(f"`{trigger}`" for trigger in row.trigger),
-        "anywhere" if whole else ", ".join(origins),
+        "anywhere" if whole else "; ".join(origins),
         guard_text(table, row),
         _to(row),
         ", ".join(_effect(effect) for effect in row.effects),

@@ -150,7 +150,7 @@ def test_the_path_of_the_run_is_drawn_on_the_machine(oom: Path, form: str) -> No
 
 def test_the_run_is_drawn_over_time(oom: Path, tmp_path: Path) -> None:
     out = run("journal", "timeline", str(oom))[1]
-    assert re.search(r"^incarnation 1 +\.*l+R+F +oom at [\d.]+ s$", out, re.MULTILINE)
+    assert re.search(r"^incarnation 1 +\.*l+R+F+ +oom at [\d.]+ s$", out, re.MULTILINE)
     assert re.search(r"^request 1 +[pd]+ +Failed at", out, re.MULTILINE)
     assert max(len(line) for line in out.splitlines()) <= 100
     picture = tmp_path / "timeline.svg"
