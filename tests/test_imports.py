@@ -20,6 +20,12 @@ def test_the_pure_part_loads_neither_an_event_loop_nor_a_log_nor_a_model() -> No
     assert not loaded_by("import fsm") & {"anyio", "asyncio", "trio", "loguru", "mlx", "numpy", "runner", "hypothesis"}
 
 
+def test_drawing_loads_neither_an_engine_nor_sphinx_nor_an_event_loop() -> None:
+    heavy = {"anyio", "mlx", "sphinx", "docutils", "graphviz_pure", "mkdocs"}
+    assert not loaded_by("import runner.command.diagram") & heavy
+    assert not loaded_by("import fsm, fsm.drawing") & (heavy | {"runner"})
+
+
 def test_the_supervisor_never_loads_the_engine() -> None:
     statement = "import runner; [getattr(runner, name) for name in runner.__all__]"
     assert not loaded_by(statement) & {"mlx", "mlx_lm", "numpy", "transformers", "hypothesis"}

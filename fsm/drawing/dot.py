@@ -33,17 +33,17 @@ def dot(picture: Picture, overlay: Overlay | None = None) -> str:
 def _arrow(picture: Picture, arrow: Arrow, overlay: Overlay | None) -> str:
     color = _RED if arrow.dest in picture.bad else _INK
     parts: list[str] = []
+    lines: list[str] = []
     if overlay is None:
-        # The space keeps the words off the line that they belong to.
-        text = "".join(
-            f"{_SPACE}{line}\\l" for label in arrow.labels for line in lines_of(label, f"{label.comes_from}:", _SPACE * 3)
-        )
+        lines = [line for label in arrow.labels for line in lines_of(label, f"{label.comes_from}:", _SPACE * 3)]
     elif count := overlay.arrows.get((arrow.source, arrow.dest), 0):
         failing = overlay.failing == (arrow.source, arrow.dest)
-        text = f"{count} x" + (f"\\n{overlay.by}" if failing else "")
+        lines = [f"{count} x", *([overlay.by] if failing else [])]
         parts.append(f"penwidth={4 if failing else 2}")
     else:
-        text, color = "", _PALE
+        color = _PALE
         parts.append("style=dashed")
+    # The space keeps the words off the line that they belong to.
+    text = "".join(f"{_SPACE}{line}\\l" for line in lines)
     parts = [f'label="{text}"', f'color="{color}"', f'fontcolor="{color}"', *parts]
     return f"    {arrow.source} -> {arrow.dest} [{', '.join(parts)}];"

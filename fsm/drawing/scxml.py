@@ -11,10 +11,13 @@ from fsm.table import Row
 _HEAD = """\
 <?xml version="1.0" encoding="UTF-8"?>
 <!-- {title}. Generated from the table of runner-fsm; do not edit.
-     Each transition carries the id of its row. Of those for one state and event the first whose condition holds is taken.
+     Of the transitions for one state and event the first whose condition holds is taken; "row" then holds the id of its row.
      A condition names a guard, a boolean in the data of the event: "{example}" for the guard that reads
-     "{text}". -->
+     "{text}". Who sends an event gives what the guards say.
+     An end is no <final>, since an interpreter stops there: here what comes after the end is decided as well.
+     Not in this file: the facts that guards look at, and the effects of a row. They are no part of SCXML. -->
 <scxml xmlns="http://www.w3.org/2005/07/scxml" version="1.0" name="{name}" initial="{initial}" datamodel="ecmascript">
+  <datamodel><data id="row" expr="''"/></datamodel>
 """
 
 
@@ -51,5 +54,6 @@ def _transition(drawn: Drawn, state: str, trigger: str, row: Row) -> str:
     condition = f' cond="_event.data.{guard_name(row.guard)}"' if row.guard else ""
     target = f' target="{row.dest}"' if row.dest and row.dest != state else ""
     text = guard_text(drawn.table, row)
-    comment = f" <!-- {row.id}{': ' + text if text else ''} -->"
-    return f'    <transition event="{trigger}"{condition}{target}/>{comment}'
+    comment = f" <!-- {text} -->" if text else ""
+    taken = f"""<assign location="row" expr="'{row.id}'"/>"""
+    return f'    <transition event="{trigger}"{condition}{target}>{taken}</transition>{comment}'

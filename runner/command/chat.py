@@ -18,13 +18,12 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from fsm import RequestErrorKind, State
 from runner.command import options
-from runner.command.console import on_terminal
+from runner.command.console import drop_output, on_terminal
 from runner.command.exit_codes import ExitCode
 from runner.command.failures import EXPECTED, describe, show
 from runner.command.generate import Wanted, stream
 from runner.command.loading import load
 from runner.command.progress import Display, display
-from runner.command.run import drop_output
 from runner.command.sigterm import EndsInOrder
 from runner.command.stdout import Stdout
 from runner.errors import RequestCancelled, RequestFailed, RunnerFailed

@@ -10,9 +10,8 @@ from typing import Annotated, BinaryIO
 import typer
 
 from fsm import Exit, Phase
-from runner.command.console import on_terminal, printable, write_json
+from runner.command.console import drop_output, on_terminal, printable, write_json
 from runner.command.exit_codes import ExitCode
-from runner.command.run import drop_output
 from runner.diagnosis.batch import answer, answer_line
 from runner.diagnosis.diagnose import diagnose as judge
 from runner.diagnosis.evidence import PLATFORMS, Evidence, Platform

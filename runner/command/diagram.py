@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from fsm.drawing import Overlay
+from runner.command.console import drop_output
 from runner.command.exit_codes import ExitCode
 from runner.diagrams import files
 from runner.diagrams.files import MACHINES, PICTURES, Format
@@ -44,6 +45,8 @@ def diagram(
 
     SVG needs an engine: pip install 'runner-fsm[docs]'.
     """
+    if check is not None and write is not None:
+        raise typer.BadParameter("Compare or write, one of them.", param_hint="--check and --write")
     try:
         if check is not None:
             raise typer.Exit(_check(check))
@@ -65,15 +68,25 @@ def diagram(
 
 
 def put(text: str, output: Path | None) -> None:
-    """Write text to a file, or to standard output.
+    """Write text to a file, or to standard output: in both the same bytes, whatever the locale.
 
     Raises:
-        OSError: if the file can't be written.
+        OSError: if it can't be written.
+        typer.Exit: if nobody reads standard output any more.
     """
     if output is not None:
-        output.write_text(text, encoding="utf-8", newline="\n")
-    else:
-        sys.stdout.write(text)
+        output.write_bytes(text.encode())
+        return
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode())
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        drop_output()
+        raise typer.Exit(ExitCode.BROKEN_PIPE) from None
+    except OSError as error:
+        drop_output()
+        raise OSError(error.errno, error.strerror, "standard output") from error
 
 
 def _overlay(journal: str) -> Overlay:
@@ -85,9 +98,7 @@ def _overlay(journal: str) -> Overlay:
 def _check(directory: Path) -> ExitCode:
     checked = files.check(directory)
     for difference in checked.differences:
-        typer.echo(f"{difference.name}: {difference.what}")
-        if difference.diff:
-            typer.echo(difference.diff)
+        put(f"{difference.name}: {difference.what}\n" + (f"{difference.diff}\n" if difference.diff else ""), None)
     if checked.without_svg:
         typer.echo(f"SVG was not compared: {checked.without_svg}.", err=True)
     if checked.differences:

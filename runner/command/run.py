@@ -4,14 +4,13 @@ A signal cancels the command's work and waits for its end, in which every proces
 does nothing more, since the first is being obeyed and the end is bounded.
 """
 
-import os
 import signal
-import sys
 from collections.abc import Awaitable, Callable
 
 import anyio
 from anyio.abc import TaskStatus
 
+from runner.command.console import drop_output
 from runner.command.exit_codes import ExitCode
 from runner.command.failures import EXPECTED, Teller, describe, show
 
@@ -55,10 +54,3 @@ async def _hear(
         async for number in signals:
             heard.append(number)
             scope.cancel()
-
-
-def drop_output() -> None:
-    """Nobody reads standard output any more: let what is still in its buffer go nowhere, without a word."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)

@@ -102,12 +102,18 @@ def check(directory: Path) -> Checked:
     for name, text in wanted.items():
         if name not in there:
             differences.append(Difference(name, "missing"))
-        elif (present := there[name].read_text(encoding="utf-8")) != text:
-            lines = difflib.unified_diff(
-                present.splitlines(), text.splitlines(), f"{name} (there)", f"{name} (the machine)", lineterm="", n=1
-            )
-            differences.append(Difference(name, "differs", "\n".join(lines)))
+        elif (present := there[name].read_bytes()) != (said := text.encode()):
+            differences.append(Difference(name, "differs", _diff(name, present, said)))
     return Checked(tuple(differences), without)
+
+
+def _diff(name: str, present: bytes, said: bytes) -> str:
+    """What differs, line by line. Bytes that no text file has are spelt out, and so is another end of line."""
+    there, here = (
+        [line.replace("\r", "\\r") for line in data.decode(errors="backslashreplace").split("\n")]
+        for data in (present, said)
+    )
+    return "\n".join(difflib.unified_diff(there, here, f"{name} (there)", f"{name} (the machine)", lineterm="", n=1))
 
 
 def write(directory: Path) -> list[Path]:
@@ -121,8 +127,9 @@ def write(directory: Path) -> list[Path]:
     changed: list[Path] = []
     for name, text in files(with_svg=True).items():
         path = directory / name
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8", newline="\n")
+        data = text.encode()
+        if not path.exists() or path.read_bytes() != data:
+            path.write_bytes(data)
             changed.append(path)
     return changed
 

@@ -6,6 +6,7 @@ In ``conf.py``: ``extensions = ["runner.diagrams.sphinx"]``. In a page::
        :format: svg
 
 Formats are ``svg`` (needs the extra ``docs``), ``mermaid`` and ``dot`` (as text), ``markdown`` and ``matrix`` (as tables).
+Where no SVG can be shown (LaTeX, plain text, manual pages), the table of all rows stands in its place.
 """
 
 from collections.abc import Callable
@@ -13,11 +14,14 @@ from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives
+from sphinx import addnodes
 from sphinx.application import Sphinx
 
 from runner import __version__
 from runner.diagrams.files import MACHINES, Format, written
 from runner.diagrams.svg import NoEngine
+
+_WIDEST = 40  # characters; what is longer is wrapped by the writers that have no other measure
 
 _FORMATS = tuple(form.value for form in Format if form is not Format.SCXML)
 
@@ -46,18 +50,24 @@ class MachineDirective(Directive):
             raise self.error(str(error)) from error
         match form:
             case Format.SVG:
-                # What stands before the picture itself belongs to a file.
-                return [nodes.raw("", text[text.index("<svg") :], format="html")]
+                return [_picture(text), addnodes.only("", _table(written(drawn, Format.MARKDOWN)), expr="not html")]
             case Format.MARKDOWN | Format.MATRIX:
                 return [_table(text)]
             case _:
                 return [nodes.literal_block(text, text, language="none")]
 
 
+def _picture(svg: str) -> nodes.raw:
+    """A picture as wide as it is, or as the page. What stands before it belongs to a file."""
+    inside = svg[svg.index("<svg") :]
+    return nodes.raw("", inside.replace("<svg", '<svg style="max-width: 100%; height: auto"', 1), format="html")
+
+
 def _table(markdown: str) -> nodes.table:
     """A listing as a table of its own, so that no Markdown parser is needed."""
     head, _, *rows = ([cell.strip() for cell in line.strip("|").split(" | ")] for line in markdown.splitlines())
-    group = nodes.tgroup("", *(nodes.colspec(colwidth=1) for _ in head), cols=len(head))
+    widths = (max(len(line) for cell in column for line in _lines(cell)) for column in zip(head, *rows, strict=True))
+    group = nodes.tgroup("", *(nodes.colspec(colwidth=min(width, _WIDEST)) for width in widths), cols=len(head))
     group += nodes.thead("", _row(head))
     group += nodes.tbody("", *(_row(row) for row in rows))
     return nodes.table("", group)
@@ -68,7 +78,11 @@ def _row(cells: list[str]) -> nodes.row:
 
 
 def _paragraphs(cell: str) -> list[nodes.Node]:
-    return [nodes.paragraph("", line.replace("`", "").replace("**", "")) for line in cell.split("<br>")]
+    return [nodes.paragraph("", line) for line in _lines(cell)]
+
+
+def _lines(cell: str) -> list[str]:
+    return cell.replace("`", "").replace("**", "").split("<br>")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
