@@ -124,6 +124,7 @@ class Exploration(msgspec.Struct):
 def explore(
     *,
     check: Callable[[Edge], None] | None = None,
+    see: Callable[[Way, e.AnyEvent], object] | None = None,
     machine: Callable[[Checkpoint], Any] = Lifecycle.resume,
     requests: int = REQUESTS,
     unread: int = UNREAD,
@@ -133,6 +134,7 @@ def explore(
     Args:
         check: called with each edge, for a guarantee to be checked on it; it may raise ``Violated``, to which the shortest path
             is added.
+        see: called with each step and the event that the machine is given in it, if it is given one.
         machine: makes a machine that stands at a checkpoint; another one stands in to be proved wrong.
         requests: made at most.
         unread: words of a dead child that are unread at most.
@@ -140,7 +142,7 @@ def explore(
     Raises:
         Violated: by ``check``, with the shortest path that leads there.
     """
-    return _Walk(machine, requests, unread, check).run()
+    return _Walk(machine, requests, unread, check, see).run()
 
 
 class Violated(Exception):
@@ -204,11 +206,13 @@ class _Walk:
         requests: int,
         unread: int,
         check: Callable[[Edge], None] | None,
+        see: Callable[[Way, e.AnyEvent], object] | None,
     ) -> None:
         self._machine = machine
         self._requests = requests
         self._unread = unread
         self._check = check
+        self._see = see
         self._words = _words(requests)
         # Machines are few and worlds are many: what a machine makes of a move is found once, whatever world it is in.
         self._machines: dict[Checkpoint, int] = {}
@@ -236,6 +240,8 @@ class _Walk:
                     found.depths.append(found.depths[number] + 1)
                     queue.append((target, made.number))
                 found.edges += 1
+                if self._see is not None and event is not None:
+                    self._see((number, move), event)
                 for row in made.rows:
                     found.rows.setdefault(row, (number, move))
                 if due is not None:

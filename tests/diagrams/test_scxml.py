@@ -17,7 +17,7 @@ from fsm.drawing import LIFECYCLE, REQUEST, Drawn, scxml
 from fsm.drawing.scxml import guard_name
 from fsm.requests import TRIGGERS
 from fsm.table import Guard, Holder, Table
-from tests.machine.events import events
+from fsm.testing import events
 from tests.machine.lives import IDLE, LOADING, RUNNING, SHUTDOWN
 
 with warnings.catch_warnings():

@@ -10,7 +10,7 @@ import fsm
 from fsm.checkpoint import Checkpoint
 from fsm.journal import Keeper, Seal
 from fsm.lineage import Lineage
-from tests.machine.events import events
+from fsm.testing import events
 from tests.machine.lives import IDLE, LOADING, RUNNING
 
 WALL = datetime(2026, 1, 1, tzinfo=UTC)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsm
-from tests.machine.events import events
+from fsm.testing import events
 from tests.machine.lives import IDLE, LOADING, RUNNING, STAMP
 from tests.spec import CAUSE_ORDER
 

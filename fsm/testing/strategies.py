@@ -1,4 +1,4 @@
-"""Every event, drawn with any content, for the bare machine."""
+"""Every event as a Hypothesis strategy, with any content, in any order, whether it fits or not."""
 
 from typing import Any
 
@@ -15,20 +15,27 @@ EXITS = st.one_of(
 )
 CERTAINTY = st.sampled_from(fsm.Certainty)
 OTHER_KINDS = [kind for kind in fsm.Kind if kind is not fsm.Kind.OOM]
-REPORTS = st.builds(
-    lambda kind, certainty: cause(kind, "It said so.", source=fsm.Source.REPORT, certainty=certainty),
-    st.sampled_from(OTHER_KINDS),
-    CERTAINTY,
-)
-FINDINGS = st.builds(
-    lambda kind, certainty: cause(kind, "It looks so.", source=fsm.Source.EXIT, certainty=certainty),
-    st.sampled_from(list(fsm.Kind)),
-    CERTAINTY,
-)
+
+
+def _report(kind: fsm.Kind, certainty: fsm.Certainty) -> fsm.FailureCause:
+    return cause(kind, "It said so.", source=fsm.Source.REPORT, certainty=certainty)
+
+
+def _finding(kind: fsm.Kind, certainty: fsm.Certainty) -> fsm.FailureCause:
+    return cause(kind, "It looks so.", source=fsm.Source.EXIT, certainty=certainty)
+
+
+REPORTS = st.builds(_report, st.sampled_from(OTHER_KINDS), CERTAINTY)
+FINDINGS = st.builds(_finding, st.sampled_from(list(fsm.Kind)), CERTAINTY)
 
 
 def events(incarnation: int | st.SearchStrategy[int] = 1, requests: int = 3) -> st.SearchStrategy[Any]:
-    """Any event about this incarnation, or about one that is drawn."""
+    """Any event, for the bare machine.
+
+    Args:
+        incarnation: the one that it is about, or a strategy for it.
+        requests: ids of requests are drawn from 1 to this.
+    """
     number = st.just(incarnation) if isinstance(incarnation, int) else incarnation
     common = {"incarnation": number, "at": AT}
     request = st.integers(1, requests)
