@@ -127,6 +127,7 @@ class SimulatedChild:
         self.heeds: set[int] = {9, 15}
         self.stopped = False
         self.cpu: Callable[[], float | None] = lambda: None
+        self.oom_kills = 0
         self.closed = False
         self._exit: Exit | None = None
         self._ended = anyio.Event()
@@ -153,7 +154,7 @@ class SimulatedChild:
         return True
 
     def counters(self) -> Counters:
-        return Counters(own=0, shared=0)
+        return Counters(own=self.oom_kills, shared=self.oom_kills)
 
     def resident(self) -> int | None:
         return None
@@ -180,7 +181,8 @@ class SimulatedSpawner:
         return self.child
 
 
-async def _locate(name: str, progress: Any) -> Path:
+async def located(name: str, progress: Any) -> Path:
+    """A model that is there."""
     return Path("/simulated")
 
 
@@ -226,7 +228,7 @@ def live(
             spawner = SimulatedSpawner(child, spawn_delay)
             journal = MemoryJournal()
             async with RunnerSupervisor(
-                "any", settings=settings, spawner=spawner, locate=_locate, journal=journal
+                "any", settings=settings, spawner=spawner, locate=located, journal=journal
             ) as runner:
                 await test(runner, child, clock)
             checked = verify(journal.lines)
