@@ -110,6 +110,9 @@ from runner.liveness import Liveness
 from runner.protocols import ChannelClosed, ChannelFull, Child, Clock, Recorder, Spawner, SpawnError, WorkerSpec
 from runner.settings import Settings
 
+_SIGNALS = {Deadline.TERMINATE: signal.SIGTERM, Deadline.KILL: signal.SIGKILL}
+"""What the two last rungs wait for to be heeded. Stacks and records come before the signal, within their own bounds."""
+
 RESERVE = OUTBOX_LIMIT - FRAME_LIMIT - HEADER
 """Bytes on the way to the worker that no request may take."""
 
@@ -642,7 +645,11 @@ class Incarnation:
         self._follow(SupervisorLate(late_s=late, **self.stamp))
 
     def _on_deadline(self, deadline: Deadline, span: float) -> None:
-        """A span is over; but a request that waits for its reader is not late."""
+        """A span is over; but a request that waits for its reader is not late, and a signal that is not sent is not unheeded."""
+        signalled = _SIGNALS.get(deadline)
+        if signalled is not None and self._child is not None and signalled not in self._sent:
+            self._deadlines.arm(deadline, span)
+            return
         if deadline in self.lifecycle.watched and self._waits_for_readers(deadline):
             self._deadlines.arm(deadline, span)
             return

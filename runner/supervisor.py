@@ -150,7 +150,7 @@ class RunnerSupervisor:
         self._tasks = await self._stack.enter_async_context(anyio.create_task_group())
         if self._recorder is not None:
             self._tasks.start_soon(self._recorder.run)
-        await self._begin(Lifecycle())
+        await self._begin(None)
         return self
 
     async def __aexit__(
@@ -189,13 +189,14 @@ class RunnerSupervisor:
             return error
         return None
 
-    async def _begin(self, lifecycle: Lifecycle) -> None:
+    async def _begin(self, before: Incarnation | None) -> None:
+        """Begin an incarnation: the first, or the one that follows ``before``, which is over."""
         tasks = self._tasks
         if tasks is None:
             raise RuntimeError("Use `async with RunnerSupervisor(...) as runner`.")
         settings = self._settings
         incarnation = Incarnation(
-            lifecycle,
+            Lifecycle(),
             spawner=self._spawner,
             spec=WorkerSpec(
                 beat_interval=settings.beat_interval,
@@ -212,6 +213,10 @@ class RunnerSupervisor:
         with anyio.CancelScope(shield=True):
             # Only until the task runs; it does nothing that could block before it says so.
             await tasks.start(incarnation.run)
+        # Without a pause from here on: what was asked meanwhile was the old incarnation's to refuse, and has its numbers.
+        if before is not None:
+            self._command(before.post(Restart(**before.stamp)), "restart")
+            incarnation.lifecycle = before.lifecycle.next_incarnation()
         self._current = incarnation
         incarnation.post(Start(**incarnation.stamp))
 
@@ -437,8 +442,9 @@ class RunnerSupervisor:
                 raise CommandRefused("restart", "the supervisor is being left.", self.state)
             if incarnation is not self._current:
                 raise CommandRefused("restart", "another restart() came first.", self.state)
-            self._command(incarnation.post(Restart(**incarnation.stamp)), "restart")
-            await self._begin(incarnation.lifecycle.next_incarnation())
+            if not incarnation.over:
+                self._command(incarnation.post(Restart(**incarnation.stamp)), "restart")
+            await self._begin(incarnation)
 
     async def shutdown(self) -> Record:
         """End the incarnation: drain, ask, terminate, kill; give the last record. Returns once nothing of it is left.

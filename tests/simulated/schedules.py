@@ -137,4 +137,13 @@ CHILD = st.one_of(
 VERBS = ("load", "unload", "generate", "generate", "drop", "cancel", "shutdown", "restart", "wait")
 USER = st.builds(User, st.sampled_from(VERBS), st.sampled_from([0.0, 0.5, 5.0, 1e6]))
 WAIT = st.builds(Wait, st.sampled_from([0.0, 0.01, 0.3, 2.0, 11.0, 35.0, 70.0]), st.sampled_from([0.0, 0.0, 0.0, 5.0]))
-SCHEDULES = st.lists(st.one_of(CHILD, USER, USER, WAIT, WAIT), max_size=14)
+SERVING = (User("load", 1e6), Wait(0.3), User("generate", 1e6), Wait(0.01))
+"""A life in which nothing has gone wrong yet."""
+BEGINNINGS = st.sampled_from([(), SERVING[:1], SERVING[:2], SERVING])
+
+
+def _schedule(beginning: tuple[Any, ...], rest: list[Any]) -> list[Any]:
+    return [*beginning, *rest]
+
+
+SCHEDULES = st.builds(_schedule, BEGINNINGS, st.lists(st.one_of(CHILD, USER, USER, WAIT, WAIT), max_size=12))

@@ -19,13 +19,21 @@ from runner.channel.messages import (
     PROTOCOL,
     Beat,
     Bye,
+    CancelRequest,
+    Chunk,
+    Ended,
     FromWorker,
+    Generate,
     Hello,
     LoadModel,
     LoadStep,
     ModelLoaded,
+    ModelUnloaded,
+    PrefillStep,
+    Started,
     Stop,
     ToWorker,
+    UnloadModel,
 )
 from runner.diagnosis.evidence import Counters
 from runner.protocols import ChannelClosed, WorkerSpec
@@ -201,6 +209,25 @@ def healthy(child: SimulatedChild) -> None:
 
     child.channel.on_message = answer
     child.channel.say(Hello(PROTOCOL, child.pid))
+
+
+def obliging(child: SimulatedChild) -> None:
+    """Let the child begin each answer too, and honour a cancel and an unload. It ends an answer when the test says so."""
+    healthy(child)
+    before = child.channel.on_message
+
+    def answer(message: ToWorker) -> None:
+        match message:
+            case Generate(request=request):
+                child.channel.say(Started(request, 3), PrefillStep(request, 3, 3), Chunk(request, "a"))
+            case CancelRequest(request=request):
+                child.channel.say(Ended(request, "cancelled", 1))
+            case UnloadModel():
+                child.channel.say(ModelUnloaded())
+            case _:
+                before(message)
+
+    child.channel.on_message = answer
 
 
 async def beat(child: SimulatedChild, every: float = 0.5) -> None:
