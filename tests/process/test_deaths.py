@@ -6,8 +6,8 @@ import signal
 import msgspec
 import pytest
 
-from fsm import Certainty, Exit, Kind, Phase, RequestErrorKind, State
-from runner import CommandRefused, Missed, RequestFailed, RunnerFailed, RunnerSupervisor
+from fsm import Certainty, Exit, Kind, Phase, RequestErrorKind, RequestStarted, State
+from runner import CommandRefused, Record, RequestCancelled, RequestFailed, RunnerFailed, RunnerSupervisor
 from runner.process.procfs import members
 from runner.process.spawn import ProcessSpawner
 from tests.process.lives import SHORT, announcements, records_of, runner_with
@@ -111,10 +111,20 @@ async def test_a_cancel_that_is_not_honoured_fails_the_runner() -> None:
     settings = msgspec.structs.replace(SHORT, cancel_timeout=0.5)
     async with runner_with("hang", "prefill", settings=settings) as runner:
         await runner.load()
-        async with runner.generate("Hello", max_tokens=400):
-            async for record in runner.changes(since=0):
-                if not isinstance(record, Missed) and record.event.trigger == "request_started":
-                    break
+        failed = False
+        while not failed:
+            # A cancel that comes before the worker has begun to read is honoured; then the next request is the one that hangs.
+            async with runner.generate("Hello", max_tokens=400) as answer:
+                async for record in runner.changes(since=0):
+                    event = record.event if isinstance(record, Record) else None
+                    if isinstance(event, RequestStarted) and event.request == answer.id:
+                        break
+            try:
+                await answer.result()
+            except RequestCancelled:
+                continue
+            except RequestFailed:
+                failed = True
         record = await runner.wait_for(State.FAILED)
         assert record.cause is not None
         assert record.cause.kind is Kind.CANCEL_TIMEOUT
