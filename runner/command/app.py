@@ -15,6 +15,7 @@ from runner.command.doctor.command import doctor
 from runner.command.drill.command import drill
 from runner.command.exit_codes import EPILOG
 from runner.command.generate import generate
+from runner.command.serve import serve
 
 
 def _show_version(wanted: bool) -> None:
@@ -54,7 +55,7 @@ def _app() -> typer.Typer:
         pretty_exceptions_enable=False,
         rich_markup_mode="rich" if on_terminal(sys.stdout) else None,
     )
-    for command in (generate, chat, drill, doctor, diagnose, diagram):
+    for command in (generate, chat, serve, drill, doctor, diagnose, diagram):
         app.command(epilog=EPILOG)(command)
     app.add_typer(models.commands, name="models")
     app.add_typer(journal.commands, name="journal")

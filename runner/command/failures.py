@@ -35,7 +35,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
 
     code: ExitCode
     what: str
-    """What failed: ``runner``, ``request``, ``command``, ``model``, ``settings``, ``process`` or ``journal``."""
+    """What failed: ``runner``, ``request``, ``command``, ``model``, ``settings``, ``process``, ``journal`` or ``server``."""
     sentence: str
     kind: str = ""
     certainty: str = ""
@@ -65,6 +65,7 @@ _TITLES = {
     "settings": "Wrong usage",
     "process": "A process is left behind",
     "journal": "The journal can't be written there",
+    "server": "The server can't start",
 }
 
 

@@ -12,7 +12,12 @@ from runner.settings import Settings
 DEFAULT_MODEL = "smollm2"
 
 
-def _size(text: str) -> int:
+def size(text: str) -> int:
+    """A size in bytes, as ``2GiB``.
+
+    Raises:
+        typer.BadParameter: if it is none.
+    """
     try:
         return parse_size(text)
     except ValueError as error:
@@ -76,7 +81,7 @@ Stop = Annotated[
 MemoryLimit = Annotated[
     int | None,
     typer.Option(
-        parser=_size,
+        parser=size,
         metavar="SIZE",
         help="Memory that the model's process may take, such as 2GiB; needs memory cgroups.",
         rich_help_panel=_RUNNER,
@@ -138,8 +143,8 @@ RecordText = Annotated[
 ]
 
 
-def key_in(path: Path | None) -> bytes | None:
-    """The key in a file, without a line end behind it.
+def key_in(path: Path | None, option: str = "--journal-key") -> bytes | None:
+    """The key in the file that an option names, without a line end behind it.
 
     Raises:
         typer.BadParameter: if there is none.
@@ -149,9 +154,9 @@ def key_in(path: Path | None) -> bytes | None:
     try:
         key = path.read_bytes().rstrip(b"\r\n")
     except OSError as error:
-        raise typer.BadParameter(f"{path} can't be read: {error.strerror}.", param_hint="--journal-key") from error
+        raise typer.BadParameter(f"{path} can't be read: {error.strerror}.", param_hint=option) from error
     if not key:
-        raise typer.BadParameter(f"{path} is empty; a key must be in it.", param_hint="--journal-key")
+        raise typer.BadParameter(f"{path} is empty; a key must be in it.", param_hint=option)
     return key
 
 

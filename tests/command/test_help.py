@@ -14,6 +14,7 @@ COMMANDS = [
     [],
     ["generate"],
     ["chat"],
+    ["serve"],
     ["drill"],
     ["doctor"],
     ["diagnose"],
