@@ -162,6 +162,19 @@ REMEDIES: dict[Kind, str] = {
 }
 """What a person can do about each kind."""
 
+INCURABLE: dict[Kind, str] = {
+    Kind.MODEL_MISSING: "what is not there will not be there in a moment.",
+    Kind.MODEL_INVALID: "the files stay as they are.",
+    Kind.IMPORT_ERROR: "what is installed stays as it is.",
+    Kind.AUTH: "access is not granted by asking again.",
+    Kind.NO_DEVICE: "the machine stays as it is.",
+    Kind.DISK_FULL: "nobody frees the disk meanwhile, and another attempt may fill what is left.",
+    Kind.ILLEGAL_INSTRUCTION: "the build and the processor stay as they are.",
+    Kind.PORT_IN_USE: "who holds the port does not let go of it by that.",
+}
+"""Kinds of failure that trying again does not mend, each with the reason. They are not followed by a restart of the runner's
+own, and a request that failed by one is not called retryable."""
+
 
 class FailureCause(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The cause of a failure: what, how sure, when, and what to do about it.

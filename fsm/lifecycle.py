@@ -55,7 +55,7 @@ from fsm.events import (
     Submit,
     SupervisorLate,
 )
-from fsm.failure import Kind, Phase, sharper
+from fsm.failure import INCURABLE, Phase, sharper
 from fsm.record import Record, RequestChange, Step
 from fsm.requests import TABLE as REQUEST_TABLE
 from fsm.requests import RequestMachine
@@ -308,18 +308,6 @@ WATCHES: tuple[Watch, ...] = (
     Watch(Deadline.KILL, ENDING, "killing", "A process that can't be killed."),
 )
 """Which deadlines run when. A deadline is armed when its rule begins to hold and disarmed when it ceases to."""
-
-PERMANENT = frozenset(
-    {
-        Kind.MODEL_MISSING,
-        Kind.MODEL_INVALID,
-        Kind.IMPORT_ERROR,
-        Kind.AUTH,
-        Kind.NO_DEVICE,
-        Kind.DISK_FULL,
-    }
-)
-"""Kinds of failure that trying again does not mend."""
 
 _LOAD_STEPS = {step.value: step for step in (Activity.IMPORTING, Activity.WEIGHTS, Activity.WARM_UP)}
 
@@ -626,7 +614,7 @@ class Lifecycle:
                     if cause is None
                     else f"The runner failed: {cause.kind.value}. {cause.sentence}",
                     cause=cause,
-                    retryable=cause is None or cause.kind not in PERMANENT,
+                    retryable=cause is None or cause.kind not in INCURABLE,
                 )
             case _:
                 return Outcome(request=request, state=state, incarnation=incarnation)

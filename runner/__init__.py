@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from runner.journal.errors import JournalRefused
     from runner.journal.journal import Journal
     from runner.models.errors import ModelError
+    from runner.restart.course import RestartStatus
+    from runner.restart.policy import RestartPolicy
     from runner.settings import Settings, SettingsError
     from runner.supervisor import RunnerSupervisor, Snapshot
 
@@ -35,6 +37,8 @@ _HOMES = {
     "runner.journal.errors": ("JournalRefused",),
     "runner.journal.journal": ("Journal",),
     "runner.models.errors": ("ModelError",),
+    "runner.restart.course": ("RestartStatus",),
+    "runner.restart.policy": ("RestartPolicy",),
     "runner.settings": ("Settings", "SettingsError"),
     "runner.supervisor": ("RunnerSupervisor", "Snapshot"),
 }
@@ -62,6 +66,8 @@ __all__ = [
     "RequestErrorKind",
     "RequestFailed",
     "RequestState",
+    "RestartPolicy",
+    "RestartStatus",
     "RunnerFailed",
     "RunnerSupervisor",
     "Settings",

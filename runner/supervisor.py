@@ -5,12 +5,14 @@ Here live the verbs, who waits for what, and the numbers that go on across incar
 """
 
 import hashlib
+import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
 
 import anyio
+import anyio.lowlevel
 import msgspec
 from anyio.abc import TaskGroup
 
@@ -48,6 +50,10 @@ from runner.process.clock import AnyioClock
 from runner.process.spawn import ProcessSpawner
 from runner.protocols import Clock, Recorder, Recording, Spawner, WorkerSpec
 from runner.request import message_for
+from runner.restart.course import Course, DueRestart, RestartStatus
+from runner.restart.decision import Due, GiveUp
+from runner.restart.policy import RestartPolicy
+from runner.restart.restarter import Restarter
 from runner.settings import Settings
 from runner.silence import logger
 from runner.waiting import Waiting
@@ -82,6 +88,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     gauge: Gauge
     """Memory of the worker at its last beat."""
     versions: dict[str, str]
+    restart: RestartStatus
+    """What the restart policy is about to do, or why it does no more."""
 
 
 class RunnerSupervisor:
@@ -90,6 +98,7 @@ class RunnerSupervisor:
     Args:
         model: ``smollm2``, ``tiny``, a hub id, a directory in mlx-lm's format, or a ``.gguf`` file.
         settings: spans and sizes; see ``Settings``.
+        restart: whether a runner that failed is started again by itself; see ``RestartPolicy``. Never, unless it says so.
         faults: faults that the worker brings on itself at given phases, for drills and tests. Never in production.
         spawner: starts the child; another one stands in for tests, or for another worker program.
         clock: seconds; on the same base as the event loop's deadlines.
@@ -107,6 +116,7 @@ class RunnerSupervisor:
         model: str = "smollm2",
         *,
         settings: Settings | None = None,
+        restart: RestartPolicy | None = None,
         faults: Sequence[Fault] = (),
         journal: Recording | None = DEFAULT_JOURNAL,
         spawner: Spawner | None = None,
@@ -130,6 +140,16 @@ class RunnerSupervisor:
         self._current: Incarnation | None = None
         self._changing = anyio.Lock()
         self._leaving = False
+        self._course = Course(restart or RestartPolicy(), random.Random().random)
+        self._restarter = Restarter(
+            self._course,
+            begin=self._restart_due,
+            load=self.load,
+            state=lambda: self.state,
+            changed=self._changed,
+        )
+        self._attending = anyio.CancelScope()
+        self._news = anyio.Event()
         self._since = 0.0
         self._entered = 0
         self._next_request = 1
@@ -146,11 +166,12 @@ class RunnerSupervisor:
             raise RuntimeError("A supervisor is entered once; make another one.")
         # Each of these shields itself, and is bounded: half entered, nobody would leave it.
         if self._recording is not None:
-            self._recorder = await self._recording.begin(_for_journal(self._model, self._settings))
+            self._recorder = await self._recording.begin(_for_journal(self._model, self._settings, self._course.policy))
         self._tasks = await self._stack.enter_async_context(anyio.create_task_group())
         if self._recorder is not None:
             self._tasks.start_soon(self._recorder.run)
         await self._begin(None)
+        self._tasks.start_soon(self._attend)
         return self
 
     async def __aexit__(
@@ -165,6 +186,7 @@ class RunnerSupervisor:
         unkillable: ProcessUnkillable | None = None
         with anyio.CancelScope(shield=True):
             self._leaving = True
+            self._attending.cancel()
             async with self._changing:
                 # A restart that came first has begun its incarnation by now, and that is ended; one that comes later is refused.
                 pass
@@ -188,6 +210,20 @@ class RunnerSupervisor:
         except ProcessUnkillable as error:
             return error
         return None
+
+    async def _attend(self) -> None:
+        """Do what nobody asks for by a verb, until the supervisor is left."""
+        with self._attending:
+            await self._restarter.run()
+
+    async def _restart_due(self, due: DueRestart) -> None:
+        """Begin the incarnation that the policy wants, unless somebody wants something else by now."""
+        incarnation = self._incarnation
+        await incarnation.closed.wait()
+        async with self._changing:
+            if incarnation is self._current and self._course.due is due and not self._leaving:
+                self._course.begin()
+                await self._begin(incarnation)
 
     async def _begin(self, before: Incarnation | None) -> None:
         """Begin an incarnation: the first, or the one that follows ``before``, which is over."""
@@ -237,8 +273,27 @@ class RunnerSupervisor:
         if record.cause is not None and any(isinstance(effect, Announce) for effect in record.effects):
             cause = record.cause
             logger.error("Failed: {} ({}). {}", cause.kind.value, cause.certainty.value, cause.sentence)
+        self._decide(record)
         self._feed.publish(record)
         self._waiting.tell(record)
+        self._changed()
+
+    def _decide(self, record: Record) -> None:
+        """What the record means for restarts, said in the log."""
+        match self._course.see(record):
+            case Due(wait=wait, attempt=attempt):
+                logger.warning("Restart {} in a row begins in {:.1f} s.", attempt, wait)
+            case GiveUp(sentence=sentence):
+                logger.error("No restart: {}", sentence)
+            case None:
+                pass
+        self._restarter.wake()
+
+    def _changed(self) -> None:
+        """Wake those who wait for something that no single record brings."""
+        if self._news.statistics().tasks_waiting:
+            self._news.set()
+            self._news = anyio.Event()
 
     # What can be seen.
 
@@ -279,6 +334,7 @@ class RunnerSupervisor:
             context=incarnation.context,
             gauge=incarnation.gauge,
             versions=incarnation.versions,
+            restart=self._course.status(self._clock.now()),
         )
 
     def changes(self, since: int | None = None) -> Changes:
@@ -309,6 +365,33 @@ class RunnerSupervisor:
         """
         with anyio.fail_after(timeout):
             return await self._waiting.wait(state)
+
+    async def ready(self, timeout: float | None = None) -> None:  # noqa: ASYNC109
+        """Wait until the model answers, through restarts of the policy's. Cancelling it changes nothing.
+
+        Unlike ``wait_for(State.RUNNING)`` it does not end with an incarnation if another one is to follow by itself.
+
+        Args:
+            timeout: seconds to wait; ``None`` for as long as it takes.
+
+        Raises:
+            RunnerFailed: when the incarnation is over and no other follows by itself.
+            CommandRefused: when the policy restarted the runner and its model can't be loaded again.
+            TimeoutError: when the time is over.
+        """
+        with anyio.fail_after(timeout):
+            await anyio.lowlevel.checkpoint()
+            while not self._serving:
+                incarnation, course = self._incarnation, self._course
+                if incarnation.over and course.due is None:
+                    raise self._failed(incarnation)
+                if course.gave_up and self.state is State.IDLE:
+                    raise CommandRefused("load", course.gave_up, self.state)
+                await self._news.wait()
+
+    @property
+    def _serving(self) -> bool:
+        return self.state is State.RUNNING and self._incarnation.lifecycle.facts.activity is Activity.SERVING
 
     # Verbs.
 
@@ -474,8 +557,9 @@ class RunnerSupervisor:
         return RunnerFailed(facts.cause, incarnation.lifecycle.state, facts.incarnation)
 
 
-def _for_journal(model: str, settings: Settings) -> dict[str, bool | int | float | str | None]:
-    return {"model": mask(model), **msgspec.structs.asdict(settings)}
+def _for_journal(model: str, settings: Settings, policy: RestartPolicy) -> dict[str, bool | int | float | str | None]:
+    restart = {f"restart_{name}": value for name, value in msgspec.structs.asdict(policy).items()}
+    return {"model": mask(model), **msgspec.structs.asdict(settings), **restart}
 
 
 def _as_text(prompt: str | Sequence[Mapping[str, str]]) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import trio.testing
 
 from fsm import Exit
@@ -126,9 +127,8 @@ class SimulatedOutput:
 class SimulatedChild:
     """A process that ends when it is signalled, unless the test says otherwise."""
 
-    pid = 4711
-
     def __init__(self) -> None:
+        self.pid = 4711
         self.channel = SimulatedChannel()
         self.output = SimulatedOutput()
         self.signals: list[int] = []
@@ -189,6 +189,28 @@ class SimulatedSpawner:
         return self.child
 
 
+class ManyChildren:
+    """Starts another child each time, prepared by the test; ``children`` are those that were started."""
+
+    def __init__(self, prepare: Callable[["SimulatedChild"], None]) -> None:
+        self.children: list[SimulatedChild] = []
+        self.times: list[float] = []
+        self.prepare = prepare
+
+    @property
+    def newest(self) -> SimulatedChild:
+        return self.children[-1]
+
+    async def spawn(self, spec: WorkerSpec) -> SimulatedChild:
+        await anyio.lowlevel.checkpoint()
+        child = SimulatedChild()
+        child.pid = 4711 + len(self.children)
+        self.children.append(child)
+        self.times.append(anyio.current_time())
+        self.prepare(child)
+        return child
+
+
 async def located(name: str, progress: Any) -> Path:
     """A model that is there."""
     return Path("/simulated")
@@ -228,6 +250,32 @@ def obliging(child: SimulatedChild) -> None:
                 before(message)
 
     child.channel.on_message = answer
+
+
+def live_again(
+    test: Callable[[RunnerSupervisor, ManyChildren], Awaitable[None]],
+    *,
+    prepare: Callable[[SimulatedChild], None] = healthy,
+    **more: Any,
+) -> float:
+    """Run a life of several incarnations in virtual time, each with a child of its own; give how many seconds of it passed."""
+
+    async def main() -> float:
+        start = anyio.current_time()
+        spawner = ManyChildren(prepare)
+        journal = MemoryJournal()
+        more.setdefault("locate", located)
+        with anyio.fail_after(100_000):
+            async with RunnerSupervisor("any", spawner=spawner, journal=journal, **more) as runner:
+                await test(runner, spawner)
+            assert all(child.closed for child in spawner.children)
+            checked = verify(journal.lines)
+            assert checked.intact, checked
+            assert checked.closed
+        return anyio.current_time() - start
+
+    clock = trio.testing.MockClock(autojump_threshold=0)
+    return anyio.run(main, backend="trio", backend_options={"clock": clock})
 
 
 async def beat(child: SimulatedChild, every: float = 0.5) -> None:
