@@ -60,7 +60,9 @@ def _settled_as_oom(context: Context) -> bool:
 
 
 def _other_protocol(context: Context) -> bool:
-    return isinstance(context.event, Hello) and not context.event.protocol_ok
+    """Of a process that is there: nobody else can have said it."""
+    there = context.facts.process is not Process.ABSENT
+    return there and isinstance(context.event, Hello) and not context.event.protocol_ok
 
 
 def _id_used(context: Context) -> bool:

@@ -267,6 +267,12 @@ class _Walk:
             yield from ((word, False, world, event) for word, event in self._words.items())
             yield "exit is told again", False, world, e.Exited(exit=_EXITS[world.exit], **_STAMP)
             yield "settled is told again", False, world, e.Settled(cause=_FOUND, **_STAMP)
+            yield "spawn is told late", False, world, e.Spawned(pid=2, **_STAMP)
+            yield "spawn fails late", False, world, e.SpawnFailed(error="no", **_STAMP)
+            yield "poll finds no beat, late", False, world, e.Hung(silent_s=10.0, **_STAMP)
+            for deadline in Deadline:
+                expired = e.DeadlineExpired(deadline=deadline, after_s=1.0, **_STAMP)
+                yield f"{deadline.value} deadline, late", False, world, expired
             return
         yield from self._process(world)
         yield from self._notices(node, number)

@@ -13,9 +13,10 @@ class Deadlines:
 
     Before anything is judged, ``catch_up`` is awaited: what was said in time counts, though nobody had come to read it.
 
-    A span is not judged by a late supervisor: if this task itself woke more than ``late_after`` seconds after the end,
-    ``late`` is called instead, and whoever hears it arms the spans anew. Once a span: a supervisor that is late again has to
-    judge, or nothing would ever end.
+    A span is not judged by a late supervisor: while any runs, this task wakes every ``late_after`` seconds, and if it woke more
+    than that too late, ``late`` is called instead, and whoever hears it arms the spans anew. Not at the end alone: a
+    supervisor that slept through most of a span would find it over in time. Once a span: one that is late again has to judge,
+    or nothing would ever end.
     """
 
     def __init__(
@@ -35,6 +36,7 @@ class Deadlines:
         self._spans: dict[Deadline, float] = {}
         self._ends: dict[Deadline, float] = {}
         self._forgiven: set[Deadline] = set()
+        self._due = 0.0
         self._changed = anyio.Event()
 
     @property
@@ -44,8 +46,11 @@ class Deadlines:
 
     def arm(self, deadline: Deadline, span: float) -> None:
         """Watch ``span`` seconds from now on."""
+        now = self._clock.now()
+        if not self._ends:
+            self._due = now + self._late_after
         self._spans[deadline] = span
-        self._ends[deadline] = self._clock.now() + span
+        self._ends[deadline] = now + span
         self._changed.set()
 
     def disarm(self, deadline: Deadline) -> None:
@@ -69,23 +74,24 @@ class Deadlines:
             if not self._ends:
                 await self._changed.wait()
                 continue
-            end = min(self._ends.values())
-            with anyio.CancelScope(deadline=end):
+            due = min(self._due, *self._ends.values())
+            with anyio.CancelScope(deadline=due):
                 await self._changed.wait()
-                continue
-            await self._judge()
+            await self._judge(due)
+            self._due = self._clock.now() + self._late_after
 
-    async def _judge(self) -> None:
+    async def _judge(self, due: float) -> None:
         now = self._clock.now()
-        await self._catch_up()
-        over = {deadline: end for deadline, end in self._ends.items() if end <= now}
-        if not over:
+        late = now - due
+        if late <= self._late_after and all(now < end for end in self._ends.values()):
             return
-        late = now - min(over.values())
-        if late > self._late_after and not over.keys() <= self._forgiven:
-            self._forgiven |= over.keys()
+        await self._catch_up()
+        running = self._ends.keys()
+        if late > self._late_after and running - self._forgiven:
+            self._forgiven |= running
             self._late(late)
             return
+        over = {deadline: end for deadline, end in self._ends.items() if end <= now}
         for deadline in over:
             # Handling one may have disarmed or re-armed another.
             if self._ends.get(deadline, now + 1) <= now:

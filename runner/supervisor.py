@@ -148,7 +148,7 @@ class RunnerSupervisor:
             state=lambda: self.state,
             changed=self._changed,
         )
-        self._attending = anyio.CancelScope()
+        self._attending: anyio.CancelScope | None = None
         self._news = anyio.Event()
         self._since = 0.0
         self._entered = 0
@@ -171,7 +171,8 @@ class RunnerSupervisor:
         if self._recorder is not None:
             self._tasks.start_soon(self._recorder.run)
         await self._begin(None)
-        self._tasks.start_soon(self._attend)
+        self._attending = anyio.CancelScope()
+        self._tasks.start_soon(self._attend, self._attending)
         return self
 
     async def __aexit__(
@@ -186,7 +187,8 @@ class RunnerSupervisor:
         unkillable: ProcessUnkillable | None = None
         with anyio.CancelScope(shield=True):
             self._leaving = True
-            self._attending.cancel()
+            if self._attending is not None:
+                self._attending.cancel()
             async with self._changing:
                 # A restart that came first has begun its incarnation by now, and that is ended; one that comes later is refused.
                 pass
@@ -211,9 +213,9 @@ class RunnerSupervisor:
             return error
         return None
 
-    async def _attend(self) -> None:
+    async def _attend(self, scope: anyio.CancelScope) -> None:
         """Do what nobody asks for by a verb, until the supervisor is left."""
-        with self._attending:
+        with scope:
             await self._restarter.run()
 
     async def _restart_due(self, due: DueRestart) -> None:

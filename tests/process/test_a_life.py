@@ -35,6 +35,17 @@ async def test_load_generate_unload_load_again_and_leave() -> None:
     assert steps >= {Activity.IMPORTING, Activity.WEIGHTS, Activity.WARM_UP}
 
 
+async def _ask(runner: RunnerSupervisor) -> str:
+    async with runner:
+        await runner.load()
+        return (await runner.generate("Hello", max_tokens=3).result()).text
+
+
+def test_a_supervisor_may_be_made_before_there_is_an_event_loop(anyio_backend_name: str) -> None:
+    runner = RunnerSupervisor("tiny")
+    assert anyio.run(_ask, runner, backend=anyio_backend_name)
+
+
 async def test_the_same_seed_draws_the_same_answer() -> None:
     async with runner_with() as runner:
         await runner.load()

@@ -28,7 +28,7 @@ from runner import (
 )
 from runner.protocols import WorkerSpec
 from tests.simulated.memory_journal import MemoryJournal
-from tests.simulated.schedules import SCHEDULES, SERVING, Die, User, Wait
+from tests.simulated.schedules import SCHEDULES, SERVING, Deafen, Die, User, Wait
 from tests.simulated.world import SimulatedChild, located, obliging
 
 # So that a failing order is the same when Hypothesis runs it again.
@@ -141,3 +141,8 @@ def test_whatever_happens_the_guarantees_hold_and_it_comes_to_an_end(
     schedule: list[Any], delay: float, seed: int
 ) -> None:
     live(schedule, delay, seed)
+
+
+def test_a_supervisor_that_slept_while_the_process_was_started_does_not_give_it_up_in_whatever_order_it_wakes() -> None:
+    for seed in range(50):
+        live([User("load", 5.0), User("shutdown", 0.0), Wait(0.0, late=5.0), Deafen(), Wait(11.0)], 0.0, seed)
