@@ -8,6 +8,9 @@ from fsm.lifecycle import Lifecycle
 from fsm.states import State
 from tests.explore.guarantees import hold
 
+# One walk for all of them, also where tests run side by side.
+pytestmark = pytest.mark.xdist_group("the walk")
+
 NEVER_TAKEN = {
     "N7": "the end of the last request, when nobody waits for it, is not written down",
     "Q10": "a part of settling, whose row stands in the record",

@@ -4,11 +4,12 @@ import gc
 import os
 
 import anyio
+import msgspec
 import pytest
 
 from fsm import Activity, CommandRefused, RequestErrorKind, RequestState, State, Verdict
 from runner import Missed, RequestCancelled, RequestFailed, RunnerFailed, RunnerSupervisor, Settings
-from tests.process.lives import SHORT, announcements, records_of, runner_with
+from tests.process.lives import PATIENT, announcements, records_of, runner_with
 
 pytestmark = pytest.mark.anyio
 
@@ -188,12 +189,13 @@ async def test_cancelling_the_wait_for_a_load_leaves_the_load_running() -> None:
 
 async def test_a_consumer_that_stops_reading_holds_back_its_own_request_alone() -> None:
     """It stops for longer than the decode deadline, which is no fault of the worker's."""
-    async with runner_with() as runner:
+    settings = msgspec.structs.replace(PATIENT, decode_timeout=3)
+    async with runner_with(settings=settings) as runner:
         await runner.load()
         async with runner.generate("Hello", max_tokens=400) as slow:
             await anext(slow)
             assert (await runner.generate("Other", max_tokens=100).result()).tokens == 100
-            await anyio.sleep(2 * SHORT.decode_timeout)
+            await anyio.sleep(2 * settings.decode_timeout)
             assert runner.state is State.RUNNING
             assert (await slow.result()).tokens == 400
 

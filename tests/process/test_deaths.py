@@ -10,7 +10,7 @@ from fsm import Certainty, Exit, Kind, Phase, RequestErrorKind, RequestStarted, 
 from runner import CommandRefused, Record, RequestCancelled, RequestFailed, RunnerFailed, RunnerSupervisor
 from runner.process.procfs import members
 from runner.process.spawn import ProcessSpawner
-from tests.process.lives import SHORT, announcements, records_of, runner_with
+from tests.process.lives import PATIENT, announcements, records_of, runner_with
 
 pytestmark = pytest.mark.anyio
 
@@ -108,7 +108,7 @@ async def test_a_worker_that_never_reads_again_fails_by_its_deadline() -> None:
 
 
 async def test_a_cancel_that_is_not_honoured_fails_the_runner() -> None:
-    settings = msgspec.structs.replace(SHORT, cancel_timeout=0.5)
+    settings = msgspec.structs.replace(PATIENT, cancel_timeout=0.5)
     async with runner_with("hang", "prefill", settings=settings) as runner:
         await runner.load()
         failed = False

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import msgspec
 import pytest
 
 from fsm.journal import verify
 from runner import CommandRefused, Journal, Kind, RunnerFailed, RunnerSupervisor, State
 from runner.silence import logger
-from tests.process.lives import SHORT, records_of, runner_with
+from tests.process.lives import PATIENT, records_of, runner_with
 from tests.process.strange_workers import worker
 
 pytestmark = pytest.mark.anyio
@@ -24,7 +25,9 @@ async def _here(name: str, progress: Any) -> Path:
 
 
 def strange(code: str, **more: Any) -> RunnerSupervisor:
-    return RunnerSupervisor("tiny", spawner=worker(code), locate=_here, settings=SHORT, **more)
+    # What such a worker does when it is asked to end is nothing; it is not waited for.
+    settings = msgspec.structs.replace(PATIENT, ask_timeout=1)
+    return RunnerSupervisor("tiny", spawner=worker(code), locate=_here, settings=settings, **more)
 
 
 async def test_a_message_that_is_nested_deeper_than_anybody_reads_is_a_broken_protocol() -> None:

@@ -32,7 +32,7 @@ from runner import CommandRefused, Journal, JournalRefused, RunnerFailed, Runner
 from runner.journal import place
 from runner.journal.buffer import HELD
 from runner.journal.writer import JournalWriter
-from tests.process.lives import SHORT, runner_with
+from tests.process.lives import PATIENT, runner_with
 
 pytestmark = pytest.mark.anyio
 
@@ -262,7 +262,7 @@ def test_a_supervisor_that_is_killed_leaves_a_journal_that_holds_up_to_its_last_
 async def test_the_default_place_keeps_the_newest_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(place.STATE_VARIABLE, str(tmp_path))
     for _ in range(2):
-        async with RunnerSupervisor("tiny", settings=SHORT) as runner:
+        async with RunnerSupervisor("tiny", settings=PATIENT) as runner:
             assert runner.journal is not None
             assert runner.journal.parent == tmp_path / "journals"
     both = place.runs()
@@ -273,6 +273,6 @@ async def test_the_default_place_keeps_the_newest_runs(monkeypatch: pytest.Monke
 
 async def test_a_run_that_is_being_written_is_never_removed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(place.STATE_VARIABLE, str(tmp_path))
-    async with RunnerSupervisor("tiny", settings=SHORT) as runner:
+    async with RunnerSupervisor("tiny", settings=PATIENT) as runner:
         place.make_room(0)
         assert [(run.path, run.live) for run in place.runs()] == [(runner.journal, True)]

@@ -5,28 +5,35 @@ from collections.abc import Collection
 
 import msgspec
 
+from fsm import Kind, State
 from runner.command.drill.expected import EXPECTED, ONLY_IF_ALL, Expectation, Moment
 from runner.faults import Fault, FaultKind
 from runner.process.cgroup import CgroupError, ChildGroup, find_tree
 from runner.settings import Settings
 
-SHORT = Settings(
-    start_timeout=3,
-    # The import of mlx-lm, which no progress interrupts, takes a second or two.
-    load_timeout=5,
-    prefill_timeout=1.5,
-    decode_timeout=1.5,
-    cancel_timeout=1.2,
-    unload_timeout=1.5,
+CALM = Settings(
+    start_timeout=60,
     poll_interval=0.2,
-    hung_after=2,
-    busy_hung_after=6,
+    # What is frozen is seen as stopped, long before that.
+    hung_after=30,
+    busy_hung_after=60,
     drain_timeout=0.5,
-    ask_timeout=1,
+    ask_timeout=30,
     terminate_timeout=1,
-    kill_timeout=2,
+    kill_timeout=10,
 )
-"""So short that a drill ends soon, and long enough for a busy machine."""
+"""No deadline that a busy machine could miss; on the way out nothing is lost by haste."""
+
+SPANS: dict[Kind, dict[str, float]] = {
+    Kind.START_TIMEOUT: {"start_timeout": 3},
+    # The import of mlx-lm, which no progress interrupts, takes a second or two; here it may be judged by it.
+    Kind.LOAD_TIMEOUT: {"load_timeout": 5},
+    Kind.PREFILL_TIMEOUT: {"prefill_timeout": 1.5},
+    Kind.DECODE_TIMEOUT: {"decode_timeout": 1.5},
+    Kind.CANCEL_TIMEOUT: {"cancel_timeout": 1.2},
+    Kind.UNLOAD_TIMEOUT: {"unload_timeout": 1.5},
+}
+"""The deadline that a case is to run into is short, in seconds, so that a drill ends soon; all others are not."""
 
 PATIENT = Settings(start_timeout=60, poll_interval=0.2, ask_timeout=60, unload_timeout=60)
 """For an out-of-memory: filling memory takes a while in which nothing else happens."""
@@ -95,13 +102,20 @@ def conditions(case: Case) -> Conditions:
     """Settings and the fault as the worker takes it. Memory runs out in a cgroup of the child's own where that can be."""
     phase = case.moment.phase
     if case.fault is not FaultKind.OOM:
-        return Conditions(SHORT, Fault(case.fault, phase, case.argument))
+        return Conditions(_settings(case.expected), Fault(case.fault, phase, case.argument))
     if case.argument != "rlimit" and can_limit():
         limited = msgspec.structs.replace(PATIENT, memory_limit=LIMIT)
         return Conditions(limited, Fault(case.fault, phase, str(ROWS_OVER_LIMIT)))
     # macOS keeps no limit of the address space; there the default size of the fault is more than any machine has.
     argument = f"rlimit {ROWS_OVER_LIMIT}" if sys.platform == "linux" else ""
     return Conditions(PATIENT, Fault(case.fault, phase, argument))
+
+
+def _settings(expected: Expectation) -> Settings:
+    spans: dict[str, float] = {"ask_timeout": 1} if expected.state is State.SHUTDOWN else {}
+    for kind in expected.kinds:
+        spans |= SPANS.get(kind, {})
+    return msgspec.structs.replace(CALM, **spans)
 
 
 def can_limit() -> bool:
